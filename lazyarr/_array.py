@@ -1,0 +1,628 @@
+"""``Array``: what users hold.
+
+Owns metadata, operators (derived from the op table), indexing and conversions to Python and NumPy.
+An Array is a cell and a view of it; no CUDA here, and nothing is computed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _dtypes as dt
+from . import _config
+from ._devices import CPU, Device, parse_device
+from ._dtypes import DType
+from ._promotion import scalar_dtype, scalar_value
+from .graph import evaluate, indexing, read, views
+from .graph.node import MAX_WORK, Cell, Value, const
+from .graph.optable import OPS, Op, Spec, cast_spec
+from .graph.views import Shape, View
+from .graph.write import right_side, write
+from .storage.storage import DEVICE, HOST
+
+_SCALARS = (bool, int, float, complex, np.generic)
+
+
+class Array:
+    """An n-dimensional array on a device, with a current location of its bytes.
+
+    Made by ``asarray``, the creation functions and every operation; not by calling ``Array``.
+    Operations build a graph and return at once; what forces them is listed in ``docs/laziness.md``.
+    """
+
+    __slots__ = ("__weakref__", "_cell", "_device", "_dtype", "_shape", "_view")
+    __hash__ = None  # type: ignore[assignment]
+
+    _cell: Cell
+    _view: View | None  # None: all of the cell's elements, in order
+    _shape: Shape
+    _dtype: DType
+    _device: Device
+
+    def __init__(self, value: Value) -> None:
+        self._cell = Cell(value)
+        self._view = None
+        self._shape = value.shape
+        self._dtype = value.spec.out_dtype
+        self._device = value.device
+
+    # Metadata: never forces, never copies.
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._dtype
+
+    @property
+    def device(self) -> Device:
+        """The device on which operations on this array run. It never changes."""
+        return self._device
+
+    @property
+    def shape(self) -> Shape:
+        """The extents, as a tuple of ints."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self._shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the elements: size times item size."""
+        return self.size * self._dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self._dtype.itemsize
+
+    @property
+    def strides(self) -> Shape:
+        """Bytes from one element to the next along each axis."""
+        return tuple(s * self._dtype.itemsize for s in self.view.strides)
+
+    @property
+    def view(self) -> View:
+        """Offset, shape and strides in elements of the storage (an internal record)."""
+        if self._view is None:
+            return views.contiguous(self._shape)
+        return self._view
+
+    @property
+    def location(self) -> str:
+        """``"host"`` or ``"device"``: which side holds the authoritative bytes.
+
+        Results of operations are born on the device, also before they are computed. Forces nothing.
+        """
+        storage = self._cell.value.real
+        if storage is None:
+            return "host" if self._device is CPU else "device"
+        return storage.location.value
+
+    @property
+    def T(self) -> Array:  # noqa: N802 - the standard's name
+        """The transpose of a matrix, as a view. Raises ValueError unless ``ndim`` is 2."""
+        if len(self._shape) != 2:
+            raise ValueError(f"x.T needs 2 axes, not {self.ndim}; use permute_dims or x.mT")
+        return view_of(self, views.permute(self.view, (1, 0)))
+
+    @property
+    def mT(self) -> Array:  # noqa: N802 - the standard's name
+        """The last two axes exchanged, as a view. Raises ValueError if there are fewer."""
+        n = len(self._shape)
+        if n < 2:
+            raise ValueError(f"x.mT needs at least 2 axes, not {n}")
+        return view_of(self, views.permute(self.view, (*range(n - 2), n - 1, n - 2)))
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("len() of a 0-dimensional array")
+        return self._shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self._shape:
+            raise TypeError("iteration over a 0-dimensional array")
+        return (self[i] for i in range(self._shape[0]))
+
+    def __repr__(self) -> str:
+        from ._repr import array_repr
+
+        return array_repr(self)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return the namespace ``lazyarr``; ValueError for a revision it does not implement."""
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+            raise ValueError(f"unsupported array API revision {api_version!r}; 2025.12 is")
+        return sys.modules["lazyarr"]
+
+    # Reading on the host.
+
+    def _read(self, cause: str, *, explicit: bool = False) -> npt.NDArray[Any]:
+        return read.read_host(
+            self._cell.value, self._dtype, self.view, cause, explicit=explicit
+        )
+
+    def _scalar(self, cause: str) -> Any:
+        if self._shape:
+            if self.size != 1:
+                raise ValueError(
+                    f"{cause} needs an array of one element, not of shape {self._shape}"
+                )
+            raise TypeError(f"{cause} needs a 0-dimensional array, not shape {self._shape}")
+        return self._read(cause)[()]
+
+    def __bool__(self) -> bool:
+        return bool(self._scalar("bool()"))
+
+    def __int__(self) -> int:
+        if self._dtype.kind == "c":
+            raise TypeError("int() of a complex array; take xp.real(x) first")
+        return int(self._scalar("int()"))
+
+    def __float__(self) -> float:
+        if self._dtype.kind == "c":
+            raise TypeError("float() of a complex array; take xp.real(x) first")
+        return float(self._scalar("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex()"))
+
+    def __index__(self) -> int:
+        if self._dtype.kind not in "iu":
+            raise TypeError(f"only an integer array can be an index, not {self._dtype}")
+        return int(self._scalar("index()"))
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the values at the call, read-only unless they had to be converted or copied.
+
+        Forces evaluation; downloads if the device is authoritative (guarded as implicit).
+        """
+        data = self._read("np.asarray()")
+        if dtype is not None and np.dtype(dtype) != data.dtype:
+            if copy is False:
+                raise ValueError(f"a copy is needed to convert {data.dtype} to {dtype}")
+            return data.astype(dtype)
+        return data.copy() if copy else data
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Run NumPy's element-wise functions as lazyarr's, on this array's device.
+
+        NumPy arrays among the inputs are uploaded (a counted, guarded copy). What lazyarr has no
+        function for raises TypeError: no result ever comes silently from the host.
+        """
+        name = _UFUNCS.get(ufunc.__name__)
+        if method != "__call__" or kwargs or name is None:
+            raise TypeError(
+                f"numpy.{ufunc.__name__} ({method}) does not run on lazyarr arrays; use the "
+                "function of the lazyarr namespace, or np.asarray(x) to compute on the host"
+            )
+        return elementwise(OPS[name], *inputs)
+
+    def get(self) -> npt.NDArray[Any]:
+        """Return the values as a NumPy array of their own, writable.
+
+        An explicit read: allowed under a transfer guard. Forces evaluation; downloads if the
+        device is authoritative and the host has no valid copy.
+        """
+        return self._read("get()", explicit=True).copy()
+
+    def host(self, mode: str = "r") -> AbstractContextManager[npt.NDArray[Any]]:
+        """Open the array's memory on the host as a NumPy array inside a ``with`` block.
+
+        Parameters
+        ----------
+        mode : {"r", "w", "rw"}
+            "r" reads (read-only, the location does not change). "rw" reads and writes, "w" only
+            writes; afterwards the host is authoritative. Inside "w" and "rw" the storage is
+            shared: operations on it run at once and see what was written.
+
+        Returns
+        -------
+        context manager
+            Explicit: allowed under a transfer guard. Forces the array and its pending readers.
+        """
+        from ._host import open_host
+
+        return open_host(self, mode)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
+        """Return the array on a device: itself if it is there already, or else a copy.
+
+        Explicit: allowed under a transfer guard. On the same device the storage's location becomes
+        the device. ``stream`` must be None; use ``xp.stream``.
+        """
+        from ._host import move
+
+        if stream is not None:
+            raise ValueError("to_device takes no stream; use `with xp.stream(s):`")
+        return move(self, parse_device(device))
+
+    # Indexing.
+
+    def __getitem__(self, key: Any) -> Array:
+        if views.is_basic_key(key):
+            view = views.basic_index(self.view, key)
+            if view.shape == () and not indexing.has_ellipsis(key):
+                return _element(self, view)
+            return view_of(self, view)
+        return _advanced_get(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        temporary = type(value) is Array and sys.getrefcount(value) <= _TEMPORARY
+        if not views.is_basic_key(key):
+            _advanced_set(self, key, value)
+            return
+        assign(self, views.basic_index(self.view, key), value, temporary=temporary)
+
+    # Interchange.
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Export the array as a DLPack capsule. Forces it and shares its storage unless copied."""
+        from .interchange import export_dlpack
+
+        return export_dlpack(
+            self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's (device type, number). Forces nothing."""
+        from .interchange import dlpack_device
+
+        return dlpack_device(self._device)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the CUDA array interface. Forces the array and shares its storage."""
+        from .interchange import cuda_array_interface
+
+        return cuda_array_interface(self)
+
+    @property
+    def gpudata(self) -> int:
+        """The device address of the first element, for PyCUDA. Forces and shares the storage."""
+        from .interchange import device_address
+
+        return device_address(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .interchange import unpickle
+
+        return unpickle, (self.get(), str(self._device))
+
+    # Operators, from the op table.
+
+
+
+
+def _bad_devices(x: Array, y: Array) -> ValueError:
+    return ValueError(
+        f"arrays are on different devices: {x._device} and {y._device}; "
+        f"move one with x.to_device({str(y._device)!r})"
+    )
+
+
+def wrap(value: Value) -> Array:
+    """Return a new array of a value, evaluating it if laziness has reached its bounds."""
+    if value.work > MAX_WORK or value.device is CPU or _config.config.eager:
+        evaluate.force([value], "eager")
+    elif value.held > 1 << 30:
+        _bound_held(value)
+    return Array(value)
+
+
+def _bound_held(value: Value) -> None:
+    if value.held > evaluate.runtime(value.device).held_limit:
+        evaluate.force([value], "bound on laziness")
+
+
+def view_of(x: Array, view: View) -> Array:
+    """Return another view of the same cell."""
+    result = Array.__new__(Array)
+    result._cell = x._cell
+    result._view = None if views.is_full(view, x._cell.value.size) else view
+    result._shape = view.shape
+    result._dtype = x._dtype
+    result._device = x._device
+    return result
+
+
+def _element(x: Array, view: View) -> Array:
+    return wrap(right_side(x._dtype, (), x._cell.value, view))
+
+
+def copy_of(x: Array, dtype: DType | None = None) -> Array:
+    """Return a lazily made, contiguous copy, converted to another dtype if one is given."""
+    return wrap(right_side(dtype or x._dtype, x._shape, x._cell.value, x.view))
+
+
+def scalar_operand(scalar: Any, dtype: DType, device: Device) -> Value:
+    return const(scalar_value(scalar, dtype), dtype, (), device)
+
+
+def as_operand(x: Any, device: Device) -> Array:
+    """Return a NumPy array as a lazyarr array on the device (a snapshot); arrays as they are."""
+    if type(x) is Array:
+        return x
+    if isinstance(x, np.ndarray):
+        from .api.creation import asarray
+
+        return asarray(x, device=device)
+    raise TypeError(f"expected an array, not {type(x).__name__}")
+
+
+def elementwise(op: Op, *operands: Any) -> Array:
+    """Return the node of an element-wise operation on arrays and scalars, at least one an array.
+
+    Broadcasts, promotes by the standard's rules, and checks that all arrays are on one device.
+    """
+    arrays = [x for x in operands if type(x) is Array]
+    if not arrays:
+        raise TypeError(f"{op.name} needs at least one lazyarr array")
+    device = arrays[0]._device
+    items = [x if isinstance(x, _SCALARS) else as_operand(x, device) for x in operands]
+    for x in items:
+        if type(x) is Array and x._device is not device:
+            raise _bad_devices(arrays[0], x)
+    dtypes = _operand_dtypes(op, items)
+    spec = op.specs.get(dtypes) or op.resolve(*dtypes)
+    shape = views.broadcast_shapes(*[x._shape for x in items if type(x) is Array])
+    return wrap(_node(spec, items, dtypes, shape, device))
+
+
+def _operand_dtypes(op: Op, items: Sequence[Any]) -> tuple[DType, ...]:
+    """Return each operand's dtype; a Python scalar takes its from the arrays'."""
+    if all(type(x) is Array for x in items):
+        return tuple(x._dtype for x in items)
+    skip = 1 if op.name == "where" else 0
+    typed = [x._dtype for x in items[skip:] if type(x) is Array]
+    typed += [dt.as_dtype(x.dtype) for x in items[skip:] if isinstance(x, np.generic)]
+    common = typed[0] if typed else None
+    for d in typed[1:]:
+        from ._promotion import result_dtype
+
+        common = result_dtype(common, d)  # type: ignore[arg-type]
+    result = []
+    for k, x in enumerate(items):
+        if type(x) is Array:
+            result.append(x._dtype)
+        elif k < skip:
+            result.append(dt.as_dtype(type(x)) if not isinstance(x, np.generic) else x.dtype)
+        elif common is None:
+            raise TypeError(f"{op.name} needs an array operand that fixes the dtype")
+        else:
+            result.append(scalar_dtype(x, common))
+    return tuple(result)
+
+
+def _node(
+    spec: Spec, items: Sequence[Any], dtypes: Sequence[DType], shape: Shape, device: Device
+) -> Value:
+    args: list[Value] = []
+    reads: list[Shape | None] = []
+    offsets: list[int] = []
+    plain = True
+    for x, dtype in zip(items, dtypes, strict=True):
+        strides = None
+        offset = 0
+        if type(x) is Array:
+            args.append(x._cell.value)
+            if x._view is not None or x._shape != shape:
+                view = x.view
+                strides = views.broadcast_strides(view.shape, view.strides, shape)
+                offset = view.offset
+                plain = False
+        else:
+            args.append(scalar_operand(x, dtype, device))
+        reads.append(strides)
+        offsets.append(offset)
+    if plain:
+        return Value(spec, tuple(args), None, None, None, shape, device)
+    return Value(spec, tuple(args), tuple(reads), tuple(offsets), None, shape, device)
+
+
+def assign(x: Array, view: View, value: Any, *, temporary: bool) -> None:
+    """Write a value (an array or a scalar, broadcast and converted) to a view of x's cell."""
+    if any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
+        raise ValueError("a broadcast array is read-only; copy it with xp.asarray(x, copy=True)")
+    if type(value) is not Array:
+        value = _assigned(x, value)
+    elif value._cell is x._cell and views.same_elements(value.view, view):
+        return  # what `x[key] op= y` writes back after the view was written in place
+    if value._device is not x._device:
+        raise _bad_devices(x, value)
+    _check_assigned_dtype(x._dtype, value._dtype)
+    if views.broadcast_shapes(value._shape, view.shape) != view.shape:
+        raise ValueError(f"cannot write an array of shape {value._shape} to shape {view.shape}")
+    root = _take_right_side(x._dtype, view.shape, value, temporary)
+    write(x._cell, view, root)
+
+
+def _take_right_side(dtype: DType, shape: Shape, value: Array, temporary: bool) -> Value:
+    root = right_side(dtype, shape, value._cell.value, value.view)
+    if temporary and sys.getrefcount(value._cell) <= 2:
+        value._cell.value = root  # nobody else sees this array: let go of what it held
+        value._cell = Cell(root)
+        value._cell.value = None  # type: ignore[assignment]
+    return root
+
+
+def _assigned(x: Array, value: Any) -> Array:
+    if isinstance(value, _SCALARS):
+        dtype = scalar_dtype(value, x._dtype)
+        _check_assigned_dtype(x._dtype, dtype)
+        return Array(const(scalar_value(value, dtype), dtype, (), x._device))
+    return as_operand(np.asarray(value) if isinstance(value, (list, tuple)) else value, x._device)
+
+
+def _check_assigned_dtype(target: DType, source: DType) -> None:
+    """The standard: a value must promote to the target's dtype, kind by kind."""
+    order = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+    if source == target:
+        return
+    if order[source.kind] > order[target.kind] or (source.kind == "b") != (target.kind == "b"):
+        raise TypeError(
+            f"cannot write {source} values to an array of {target}; convert them with astype"
+        )
+
+
+def _advanced_get(x: Array, key: Any) -> Array:
+    from .api.indexing import get_advanced
+
+    return get_advanced(x, key)
+
+
+def _advanced_set(x: Array, key: Any, value: Any) -> None:
+    from .api.indexing import set_advanced
+
+    set_advanced(x, key, value)
+
+
+def _binary(op: Op, x: Array, y: Any, reflected: bool) -> Any:
+    """The operators' fast path: two arrays of one shape, or an array and a Python scalar."""
+    device = x._device
+    shape = x._shape
+    if type(y) is Array:
+        if (
+            y._shape == shape
+            and x._view is None
+            and y._view is None
+            and y._device is device
+            and not reflected
+        ):
+            dtypes = (x._dtype, y._dtype)
+            spec = op.specs.get(dtypes) or op.resolve(*dtypes)
+            args = (x._cell.value, y._cell.value)
+            return wrap(Value(spec, args, None, None, None, shape, device))
+        return elementwise(op, y, x) if reflected else elementwise(op, x, y)
+    if isinstance(y, _SCALARS):
+        dtype = scalar_dtype(y, x._dtype)
+        other = const(scalar_value(y, dtype), dtype, (), device)
+        dtypes = (dtype, x._dtype) if reflected else (x._dtype, dtype)
+        spec = op.specs.get(dtypes) or op.resolve(*dtypes)
+        value = x._cell.value
+        args = (other, value) if reflected else (value, other)
+        if x._view is None:
+            return wrap(Value(spec, args, None, None, None, shape, device))
+        view = x._view
+        reads = (None, view.strides) if reflected else (view.strides, None)
+        offsets = (0, view.offset) if reflected else (view.offset, 0)
+        return wrap(Value(spec, args, reads, offsets, None, shape, device))
+    if isinstance(y, np.ndarray):
+        return elementwise(op, y, x) if reflected else elementwise(op, x, y)
+    return NotImplemented
+
+
+def _in_place(op: Op, x: Array, y: Any) -> Any:
+    result = _binary(op, x, y, False)
+    if result is NotImplemented:
+        return result
+    if result._dtype != x._dtype or result._shape != x._shape:
+        raise TypeError(
+            f"in-place {op.name} cannot change {x._dtype}{x._shape} "
+            f"to {result._dtype}{result._shape}"
+        )
+    assign(x, x.view, result, temporary=sys.getrefcount(result) <= 2)
+    return x
+
+
+def _operator(op: Op, *, reflected: bool = False) -> Callable[[Array, Any], Any]:
+    def method(self: Array, other: Any) -> Any:
+        return _binary(op, self, other, reflected)
+
+    method.__doc__ = op.doc
+    return method
+
+
+def _in_place_operator(op: Op) -> Callable[[Array, Any], Any]:
+    def method(self: Array, other: Any) -> Any:
+        return _in_place(op, self, other)
+
+    method.__doc__ = op.doc
+    return method
+
+
+def _unary_operator(op: Op) -> Callable[[Array], Array]:
+    def method(self: Array) -> Array:
+        return elementwise(op, self)
+
+    method.__doc__ = op.doc
+    return method
+
+
+def _install_operators() -> None:
+    for op in OPS.values():
+        if not op.dunder:
+            continue
+        if op.arity == 1:
+            setattr(Array, op.dunder, _unary_operator(op))
+            continue
+        setattr(Array, op.dunder, _operator(op))
+        if op.reflected:
+            setattr(Array, op.reflected, _operator(op, reflected=True))
+        if op.inplace:
+            setattr(Array, op.inplace, _in_place_operator(op))
+
+
+_install_operators()
+
+
+class _RefcountProbe:
+    """Measures how many references a temporary has inside ``__setitem__``."""
+
+    count = 0
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _RefcountProbe.count = sys.getrefcount(value)
+
+
+def _temporary_references() -> int:
+    probe = _RefcountProbe()
+    probe[0] = object()
+    return _RefcountProbe.count
+
+
+_TEMPORARY = _temporary_references()
+# NumPy's names of the element-wise functions, where they differ from the standard's.
+_UFUNC_NAMES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+    "conjugate": "conj",
+    "power": "pow",
+    "rint": "round",
+    "true_divide": "divide",
+}
+_UFUNCS = {name: name for name in OPS} | _UFUNC_NAMES
+
+__all__ = ["DEVICE", "HOST", "Array", "assign", "cast_spec", "copy_of", "elementwise", "view_of"]

@@ -1,0 +1,1 @@
+"""From a kernel key to CUDA C, and from CUDA C to a launch."""

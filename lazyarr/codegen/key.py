@@ -1,0 +1,117 @@
+"""Kernel keys: all that the generated source depends on, and nothing else.
+
+Shapes, strides, offsets and scalars are not in a key; they are kernel parameters. Structure,
+dtypes, rank, access modes, index width and vector width are. Keys are compared in full; the disk
+cache's key is the source text they generate, with compiler, options and architecture.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:  # a key holds specs of the op table above, and asks them only for C text
+    from ..graph.optable import ReduceSpec, Spec
+
+DType = np.dtype[Any]
+
+
+class Load(NamedTuple):
+    """The element of an operand at the current coordinates."""
+
+    operand: int
+
+
+class Param(NamedTuple):
+    """A scalar parameter."""
+
+    scalar: int
+
+
+class Index(NamedTuple):
+    """A function of the linear index of the node's own space; scalars are parameters."""
+
+    c: str
+    dtype: DType
+    scalars: tuple[int, ...]
+
+
+class Apply(NamedTuple):
+    """An element-wise operation on earlier instructions."""
+
+    spec: Spec
+    args: tuple[int, ...]
+
+
+Instruction = Load | Param | Index | Apply
+
+
+class Operand(NamedTuple):
+    """An array that a kernel reads, and how.
+
+    Modes of map kernels: ``flat`` (in order), ``scalar`` (one element), ``run`` (vectors along the
+    last axis), ``repeat`` (constant along it), ``each`` (any strides). Reductions use ``run``,
+    ``repeat``, ``each`` along the reduced axes, and ``scalar``.
+    """
+
+    dtype: DType
+    mode: str
+
+
+class Output(NamedTuple):
+    """A result that a kernel stores: an instruction, and how it is written."""
+
+    instruction: int
+    dtype: DType
+    mode: str
+
+
+class MapKey(NamedTuple):
+    """An element-wise kernel over a space of ``ndim`` collapsed axes."""
+
+    body: tuple[Instruction, ...]
+    operands: tuple[Operand, ...]
+    outputs: tuple[Output, ...]
+    scalars: tuple[DType, ...]
+    ndim: int
+    wide: bool
+    vector: int
+
+
+class BoxKey(NamedTuple):
+    """``inside`` the box one body, outside it another; one output, in order.
+
+    ``stepped[d]`` says whether the box skips elements along axis d, ``whole[d]`` whether it spans
+    the axis. Operands of the inner body are read at the box's coordinates.
+    """
+
+    inside: MapKey
+    outside: MapKey
+    stepped: tuple[bool, ...]
+    whole: tuple[bool, ...]
+
+
+class ReduceKey(NamedTuple):
+    """Reductions of one space over the same axes, with their element-wise producers.
+
+    ``reductions`` pairs a spec with the instruction it reduces. ``lanes`` and ``split`` belong to
+    the order of combination; ``schedule``, ``vector`` and the rest do not change a result.
+    ``ragged``: the last vector of a row may be cut short.
+    """
+
+    body: tuple[Instruction, ...]
+    operands: tuple[Operand, ...]
+    reductions: tuple[tuple[ReduceSpec, int], ...]
+    scalars: tuple[DType, ...]
+    kept: int
+    reduced: int
+    schedule: str
+    lanes: int
+    split: bool
+    wide: bool
+    vector: int
+    ragged: bool
+
+
+KernelKey = MapKey | BoxKey | ReduceKey

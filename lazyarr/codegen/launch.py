@@ -1,0 +1,283 @@
+"""Kernels ready to launch: compiled once a key, packed and launched from a plan.
+
+A ``KernelStep`` belongs to a plan and knows slots, not values: ``Run`` says which storage, scalar
+and offset each slot holds this time. Packing follows C's alignment (``struct``'s native mode), which
+is that of kernel parameters.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import _dtypes as dt
+from .. import stats
+from ..runtime.base import Access, Backend, Dim3
+from ..storage.storage import DEVICE, Storage
+from .emit import emit_box, emit_map
+from .key import BoxKey, DType, KernelKey, MapKey
+from .reduce import emit_reduce
+
+SCRATCH_BYTES = 16  # the widest accumulator: a pair, or a complex128
+
+
+class Run:
+    """One execution of a plan: what its slots hold."""
+
+    __slots__ = ("backend", "cause", "device", "offsets", "scalars", "storages")
+
+    def __init__(
+        self,
+        device: DeviceState,
+        storages: list[Storage | None],
+        scalars: Sequence[Any],
+        offsets: Sequence[int],
+        cause: str,
+    ) -> None:
+        self.device = device
+        self.backend = device.backend
+        self.storages = storages
+        self.scalars = scalars
+        self.offsets = offsets
+        self.cause = cause
+
+
+class DeviceState:
+    """What launches need of a device: its backend, its compiled kernels, its tickets."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.kernels: dict[KernelKey, Kernel] = {}
+        self._tickets: dict[int, Storage] = {}
+
+    def kernel(self, key: KernelKey) -> Kernel:
+        """Return the compiled kernel of a key, compiling it the first time."""
+        found = self.kernels.get(key)
+        if found is None:
+            source = source_of(key)
+            found = Kernel(self.backend, source, describe(key))
+            self.kernels[key] = found
+        return found
+
+    def tickets(self, count: int) -> Storage:
+        """Return at least ``count`` counters, zero between launches of the current stream."""
+        stream = self.backend.stream_handle
+        found = self._tickets.get(stream)
+        if found is None or found.nbytes < 4 * count:
+            found = Storage(self.backend, max(4 * count, 4096))
+            self.backend.fill_zero(found.ptr, found.nbytes)
+            self._tickets[stream] = found
+        return found
+
+
+def source_of(key: KernelKey) -> str:
+    """Return the CUDA C of a kernel key."""
+    if isinstance(key, MapKey):
+        return emit_map(key)
+    if isinstance(key, BoxKey):
+        return emit_box(key)
+    return emit_reduce(key)
+
+
+def describe(key: KernelKey) -> str:
+    """Return a short name for traces: the operations that a kernel fuses."""
+    if isinstance(key, BoxKey):
+        return f"box({describe(key.inside)})"
+    names = [i.spec.op.name for i in key.body if hasattr(i, "spec")]
+    if not isinstance(key, MapKey):
+        names += [spec.op.name for spec, _ in key.reductions]
+    if len(names) > 8:
+        names = [*names[:7], f"{len(names) - 7} more"]
+    return "+".join(names) or "copy"
+
+
+class Kernel:
+    """A compiled kernel: the loaded function and where it came from."""
+
+    __slots__ = ("cached", "function", "name", "seconds", "source")
+
+    def __init__(self, backend: Backend, source: str, name: str, function: str = "lz_kernel") -> None:
+        started = time.perf_counter()
+        self.name = name
+        self.source = source
+        module = backend.compile(source)
+        self.function = module.function(function)
+        self.cached = module.cached
+        self.seconds = time.perf_counter() - started
+        if not module.cached:
+            stats.counters.compiles += 1
+        if stats.sinks:
+            stats.emit(
+                stats.Event(
+                    "compile", name, len(source), "disk cache" if self.cached else "compiler"
+                ),
+                started,
+            )
+
+
+class Pointer(NamedTuple):
+    """A pointer argument: a slot's storage, moved by an operand's offset and a fixed one."""
+
+    slot: int
+    operand: int  # index into Run.offsets, or -1
+    itemsize: int
+    shift: int  # in elements
+    mode: str  # "r", "w", "rw"
+    name: str
+
+
+class Fresh(NamedTuple):
+    """A storage that a step makes for a slot."""
+
+    slot: int
+    nbytes: int
+
+
+def scalar_codes(dtypes: Sequence[DType]) -> str:
+    return "".join(dt.struct_code(d) for d in dtypes)
+
+
+class KernelStep:
+    """One launch of a generated kernel."""
+
+    __slots__ = (
+        "block",
+        "fresh",
+        "grid",
+        "kernel",
+        "key",
+        "moved",
+        "name",
+        "nbytes",
+        "pack",
+        "pointers",
+        "scalars",
+        "scratch",
+        "tail",
+        "tickets",
+    )
+
+    def __init__(
+        self,
+        key: KernelKey,
+        pointers: Sequence[Pointer],
+        scalars: Sequence[tuple[int, DType]],
+        tail_codes: str,
+        tail: Sequence[int],
+        grid: Dim3,
+        block: Dim3,
+        fresh: Sequence[Fresh],
+        nbytes: int,
+        *,
+        outputs: int,
+        scratch: Sequence[int] = (),
+        tickets: int = 0,
+    ) -> None:
+        self.key = key
+        self.name = describe(key)
+        self.pointers = tuple(pointers)
+        self.scalars = tuple(n for n, _ in scalars)
+        self.tail = tuple(tail)
+        self.grid = grid
+        self.block = block
+        self.fresh = tuple(fresh)
+        self.nbytes = nbytes
+        self.scratch = tuple(scratch)
+        self.tickets = tickets
+        self.kernel: Kernel | None = None
+        # Outputs, then scratch and tickets, then operands: the order of the signature.
+        extra = len(self.scratch) + (1 if tickets else 0)
+        self.moved = outputs
+        codes = "@" + "P" * (len(self.pointers) + extra)
+        codes += scalar_codes([d for _, d in scalars]) + tail_codes
+        self.pack = struct.Struct(codes).pack
+
+    def run(self, run: Run) -> None:
+        """Allocate the outputs, pack and launch."""
+        backend = run.backend
+        storages = run.storages
+        for slot, nbytes in self.fresh:
+            storages[slot] = Storage(backend, nbytes)
+        offsets = run.offsets
+        values: list[Any] = [
+            storages[slot].ptr + ((offsets[operand] if operand >= 0 else 0) + shift) * itemsize  # type: ignore[union-attr]
+            for slot, operand, itemsize, shift, _, _ in self.pointers
+        ]
+        held = self._scratch(run, values) if self.scratch else None
+        for n in self.scalars:
+            value = run.scalars[n]
+            if type(value) is complex:
+                values += (value.real, value.imag)
+            else:
+                values.append(value)
+        kernel = self.kernel
+        if kernel is None:
+            kernel = self.kernel = run.device.kernel(self.key)
+        accesses = self._accesses(run, held) if backend.checked else None
+        if stats.sinks:
+            self._traced(run, kernel, values, accesses)
+        else:
+            backend.launch(
+                kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
+            )
+        stats.counters.launches += 1
+
+    def _traced(
+        self, run: Run, kernel: Kernel, values: list[Any], accesses: list[Access] | None
+    ) -> None:
+        started = time.perf_counter()
+        before = run.backend.record()
+        run.backend.launch(
+            kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
+        )
+        after = run.backend.record()
+        event = stats.Event("kernel", self.name, self.nbytes, run.cause)
+        event.details = {"grid": self.grid, "block": self.block, "events": (before, after)}
+        stats.emit(event, started)
+
+    def _scratch(self, run: Run, values: list[Any]) -> list[Storage]:
+        """Insert the pointers of partial results and tickets after the outputs."""
+        made = [Storage(run.backend, n) for n in self.scratch]
+        if self.tickets:
+            made.append(run.device.tickets(self.tickets))
+        values[self.moved : self.moved] = [s.ptr for s in made]
+        return made
+
+    def _accesses(self, run: Run, scratch: list[Storage] | None) -> list[Access]:
+        result = []
+        for p in self.pointers:
+            storage = run.storages[p.slot]
+            assert storage is not None
+            result.append(Access(storage.ptr, storage.nbytes, p.mode, p.name))
+        for s in scratch or ():
+            result.append(Access(s.ptr, s.nbytes, "rw", "scratch"))
+        return result
+
+
+def upload(run: Run, slots: Sequence[int]) -> None:
+    """Make the device copies of a plan's leaves valid; the only copies that a plan can cause."""
+    storages = run.storages
+    stream = run.backend.stream_handle
+    for slot in slots:
+        storage = storages[slot]
+        assert storage is not None
+        if storage.location is not DEVICE:
+            storage.device_read(run.cause)
+        if storage.stream != stream:
+            join_streams(storage)
+
+
+def join_streams(storage: Storage) -> None:
+    """Order the current stream after the one that used the storage last."""
+    backend = storage.backend
+    assert backend is not None
+    wait = getattr(backend, "wait_for_stream", None)
+    if wait is not None:
+        wait(storage.stream)
+    storage.stream = backend.stream_handle
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)

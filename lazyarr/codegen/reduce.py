@@ -1,0 +1,362 @@
+"""Reductions with their producers: a ``ReduceKey`` to CUDA C.
+
+Two schedules of one order (see ``order``): ``row`` gives a chunk to a group of threads that read
+along the reduced axes, ``column`` gives a thread a result and lets neighbours read along the kept
+axes. With several chunks, the block that finishes last combines them; its ticket counter wraps
+back to zero by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .. import _dtypes as dt
+from .emit import (
+    NAME,
+    Text,
+    divisor_parameters,
+    emit_body,
+    prelude,
+    scalar_parameters,
+    split_index,
+)
+from .key import ReduceKey
+from .order import FINAL_LANES
+
+ROW_BLOCK = 256
+COLUMNS = 32
+
+
+def block_shape(key: ReduceKey) -> tuple[int, int]:
+    """Return the block's threads along x and y."""
+    if key.schedule == "row":
+        return ROW_BLOCK, 1
+    rows = column_rows(key.lanes)
+    return (COLUMNS, rows) if rows > 1 else (ROW_BLOCK, 1)
+
+
+def column_rows(lanes: int) -> int:
+    """Return how many threads share a column; each takes ``lanes / rows`` lanes."""
+    return {256: 16, 32: 8, 4: 1}[lanes]
+
+
+def row_groups(key: ReduceKey) -> int:
+    """Return how many chunks a block of the row schedule takes at once."""
+    return ROW_BLOCK * key.vector // key.lanes
+
+
+def emit_reduce(key: ReduceKey) -> str:
+    """Return the source of a reduction kernel."""
+    out = Text()
+    x, y = block_shape(key)
+    for k, (spec, _) in enumerate(key.reductions):
+        out.add(f"typedef {spec.acc_c_type} A{k};")
+        out.add(f"#define COMBINE{k}(p, q) {spec.combine.format(a='(p)', b='(q)')}")
+    out.add(f'extern "C" __global__ void __launch_bounds__({x * y})')
+    out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
+    if key.schedule == "row":
+        _row(out, key)
+    else:
+        _column(out, key)
+    out.add("}")
+    return prelude(key.wide) + str(out)
+
+
+def _parameters(key: ReduceKey) -> list[str]:
+    names = [f"{dt.c_type(s.out_dtype)}* y{k}" for k, (s, _) in enumerate(key.reductions)]
+    if key.split:
+        names += [f"A{k}* part{k}" for k, _ in enumerate(key.reductions)]
+        names += ["unsigned int* tickets"]
+    names += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(key.operands)]
+    names += scalar_parameters(key.scalars)
+    names += ["I M", "I K", "I length", "I chunks", "long long count"]
+    names += divisor_parameters("m", range(1, key.kept), key.wide)
+    names += divisor_parameters("k", range(1, key.reduced), key.wide)
+    for k, o in enumerate(key.operands):
+        if o.mode != "scalar":
+            names += [f"I x{k}_m{d}" for d in range(key.kept)]
+            names += [f"I x{k}_k{d}" for d in range(key.reduced)]
+    names += ["I lm", "I lk"] if _uses_index(key) else []
+    return names
+
+
+def _uses_index(key: ReduceKey) -> bool:
+    return any(hasattr(i, "c") for i in key.body)
+
+
+def _base(out: Text, key: ReduceKey) -> None:
+    """Write each operand's offset for result m."""
+    names = [f"cm{d}" for d in range(key.kept)]
+    if names:
+        split_index(out, "(U)m", names, [f"m{d}" for d in range(key.kept)], key.wide)
+    for k, o in enumerate(key.operands):
+        if o.mode != "scalar":
+            terms = [f"{name} * x{k}_m{d}" for d, name in enumerate(names)]
+            out.add(f"const I x{k}m = {' + '.join(terms) or '0'};")
+
+
+def _element(out: Text, key: ReduceKey, k: str, lane: str) -> None:
+    """Combine element ``k`` of result m into accumulators ``lane``."""
+    names = [f"ck{d}" for d in range(key.reduced)]
+    split_index(out, f"(U)({k})", names, [f"k{d}" for d in range(key.reduced)], key.wide)
+
+    def load(j: int) -> str:
+        if key.operands[j].mode == "scalar":
+            return f"x{j}[0]"
+        terms = [f"{name} * x{j}_k{d}" for d, name in enumerate(names)]
+        return f"x{j}[x{j}m + {' + '.join(terms)}]"
+
+    _combine_body(out, key, load, k, lane)
+
+
+def _combine_body(
+    out: Text, key: ReduceKey, load: Callable[[int], str], k: str, lane: str
+) -> None:
+    linear = f"(long long)m * lm + (long long)({k}) * lk"
+    emit_body(out, key.body, key.operands, key.scalars, load, linear)
+    for r, (spec, source) in enumerate(key.reductions):
+        text = spec.load.format(x=f"v{source}", k=f"((long long)({k}))")
+        out.add(f"const A{r} e{r} = {text};")
+        out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+
+
+def _accumulators(out: Text, key: ReduceKey, count: int) -> None:
+    for r, (spec, _) in enumerate(key.reductions):
+        out.add(f"A{r} acc{r}[{count}];")
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {count}; ++u) acc{r}[u] = {spec.identity};")
+
+
+def _row(out: Text, key: ReduceKey) -> None:
+    v = key.vector
+    width = key.lanes // v
+    groups = row_groups(key)
+    out.add(f"const int lane = threadIdx.x % {width};")
+    out.add(f"const int group = threadIdx.x / {width};")
+    if key.split:
+        out.add(f"const U blocks = (U)((chunks + {groups - 1}) / {groups});")
+        out.add("const I m = (I)(blockIdx.x / blocks);")
+        out.add(f"const I c = (I)(blockIdx.x % blocks) * {groups} + group;")
+        out.add("const bool active = c < chunks;")
+    else:
+        out.add(f"const I m = (I)blockIdx.x * {groups} + group;")
+        out.add("const I c = 0;")
+        out.add("const bool active = m < M;")
+    _accumulators(out, key, v)
+    out.add("if (active) {")
+    _base(out, key)
+    out.add("const I first = c * length;")
+    out.add("const I last = first + length < K ? first + length : K;")
+    _row_loop(out, key)
+    out.add("}")
+    _row_tree(out, key, width, "acc", v)
+    out.add("if (lane == 0 && active) {")
+    _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
+    out.add("}")
+    if key.split:
+        _last_block(out, "(int)m", "blocks")
+        out.add("if (!is_last) return;")
+        _row_final(out, key)
+
+
+def _row_loop(out: Text, key: ReduceKey) -> None:
+    v = key.vector
+    runs = [k for k, o in enumerate(key.operands) if o.mode == "run"]
+    if v == 1:
+        out.add("#pragma unroll 4")
+        out.add(f"for (I k = first + lane; k < last; k += {key.lanes}) {{")
+        _element(out, key, "k", "0")
+        out.add("}")
+        return
+    out.add(f"I k = first + lane * {v};")
+    out.add("#pragma unroll 4")
+    out.add(f"for (; k + {v} <= last; k += {key.lanes}) {{")
+    names = [f"ck{d}" for d in range(key.reduced)]
+    split_index(out, "(U)k", names, [f"k{d}" for d in range(key.reduced)], key.wide)
+    for j, o in enumerate(key.operands):
+        if o.mode == "scalar":
+            continue
+        terms = [f"{name} * x{j}_k{d}" for d, name in enumerate(names)]
+        out.add(f"const I x{j}o = x{j}m + {' + '.join(terms)};")
+        if j in runs:
+            kind = f"LzVec<{dt.c_type(o.dtype)}, {v}>"
+            out.add(f"const {kind} a{j} = *(const {kind}*)(x{j} + x{j}o);")
+    inner = key.reduced - 1
+
+    def load(j: int) -> str:
+        mode = key.operands[j].mode
+        if mode == "scalar":
+            return f"x{j}[0]"
+        if mode == "run":
+            return f"a{j}.v[u]"
+        return f"x{j}[x{j}o + u * x{j}_k{inner}]"
+
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {v}; ++u) {{")
+    _combine_body(out, key, load, "k + u", "u")
+    out.add("}")
+    out.add("}")
+    if key.ragged:
+        out.add(f"for (int u = 0; u < {v} && k + u < last; ++u) {{")
+        _element(out, key, "k + u", "u")
+        out.add("}")
+
+
+def _row_tree(out: Text, key: ReduceKey, width: int, name: str, v: int) -> None:
+    """Combine lanes in halves: across threads while they are apart, then inside a thread."""
+    step = width // 2
+    while step >= 1:
+        for r, _ in enumerate(key.reductions):
+            if step >= 32:
+                _shared_step(out, r, name, v, step)
+            else:
+                out.add("#pragma unroll")
+                out.add(f"for (int u = 0; u < {v}; ++u) {{")
+                out.add(f"const A{r} o = lz_shift_down({name}{r}[u], {step});")
+                out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
+                out.add("}")
+        step //= 2
+    step = v // 2
+    while step >= 1:
+        for r, _ in enumerate(key.reductions):
+            out.add("#pragma unroll")
+            out.add(f"for (int u = 0; u < {step}; ++u)")
+            out.add(f"  {name}{r}[u] = COMBINE{r}({name}{r}[u], {name}{r}[u + {step}]);")
+        step //= 2
+
+
+def _shared_step(out: Text, r: int, name: str, v: int, step: int) -> None:
+    out.add("{")
+    out.add(f"__shared__ LzRaw<A{r}> box[{ROW_BLOCK}];")
+    out.add(f"for (int u = 0; u < {v}; ++u) {{")
+    out.add("__syncthreads();")
+    out.add(f"box[threadIdx.x].put({name}{r}[u]);")
+    out.add("__syncthreads();")
+    out.add(f"const A{r} o = box[(threadIdx.x + {step}) % {ROW_BLOCK}].get();")
+    out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
+    out.add("}")
+    out.add("}")
+
+
+def _store(out: Text, key: ReduceKey, m: str, part: str, value: str) -> None:
+    for r, (spec, _) in enumerate(key.reductions):
+        text = value.format(r=r)
+        if key.split:
+            out.add(f"part{r}[{part}] = {text};")
+        else:
+            out.add(f"y{r}[{m}] = {spec.finish.format(a=text, n='count')};")
+
+
+def _last_block(out: Text, ticket: str, blocks: str) -> None:
+    """Set ``is_last`` in the block that is the last of its results to get here."""
+    out.add("__shared__ bool is_last;")
+    out.add("__threadfence();")
+    out.add("__syncthreads();")
+    out.add("if (threadIdx.x == 0 && threadIdx.y == 0) {")
+    out.add(f"const unsigned int all = (unsigned int)({blocks}) - 1u;")
+    out.add(f"is_last = atomicInc(&tickets[{ticket}], all) == all;")
+    out.add("}")
+    out.add("__syncthreads();")
+
+
+def _row_final(out: Text, key: ReduceKey) -> None:
+    out.add("__threadfence();")
+    for r, (spec, _) in enumerate(key.reductions):
+        out.add(f"A{r} fin{r}[1];")
+        out.add(f"fin{r}[0] = {spec.identity};")
+        out.add("#pragma unroll 8")
+        out.add(f"for (I j = threadIdx.x; j < chunks; j += {FINAL_LANES})")
+        out.add(f"  fin{r}[0] = COMBINE{r}(fin{r}[0], part{r}[m * chunks + j]);")
+    _row_tree(out, key, FINAL_LANES, "fin", 1)
+    out.add("if (threadIdx.x == 0) {")
+    for r, (spec, _) in enumerate(key.reductions):
+        out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
+    out.add("}")
+
+
+def _column(out: Text, key: ReduceKey) -> None:
+    x, rows = block_shape(key)
+    own = key.lanes // rows
+    out.add(f"const I m = (I)blockIdx.x * {x} + threadIdx.x;")
+    out.add("const I c = (I)blockIdx.y;")
+    out.add("const int y = threadIdx.y;")
+    out.add("const bool active = m < M;")
+    _accumulators(out, key, own)
+    out.add("if (active) {")
+    _base(out, key)
+    out.add("const I first = c * length;")
+    out.add("const I last = first + length < K ? first + length : K;")
+    out.add("I k0 = first;")
+    out.add(f"for (; k0 + {key.lanes} <= last; k0 += {key.lanes}) {{")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {own}; ++u) {{")
+    _element(out, key, f"k0 + u * {rows} + y", "u")
+    out.add("}")
+    out.add("}")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {own}; ++u) {{")
+    out.add(f"if (k0 + u * {rows} + y < last) {{")
+    _element(out, key, f"k0 + u * {rows} + y", "u")
+    out.add("}")
+    out.add("}")
+    out.add("}")
+    _column_tree(out, key, rows, own, "acc")
+    out.add("if (y == 0 && active) {")
+    _store(out, key, "m", "c * M + m", "acc{r}[0]")
+    out.add("}")
+    if key.split:
+        _last_block(out, "blockIdx.x", "gridDim.y")
+        out.add("if (!is_last) return;")
+        _column_final(out, key, rows)
+
+
+def _column_tree(out: Text, key: ReduceKey, rows: int, own: int, name: str) -> None:
+    step = own // 2
+    while step >= 1:
+        for r, _ in enumerate(key.reductions):
+            out.add("#pragma unroll")
+            out.add(f"for (int u = 0; u < {step}; ++u)")
+            out.add(f"  {name}{r}[u] = COMBINE{r}({name}{r}[u], {name}{r}[u + {step}]);")
+        step //= 2
+    step = rows // 2
+    for r, _ in enumerate(key.reductions):
+        if rows > 1:
+            out.add("{")
+            out.add(f"__shared__ LzRaw<A{r}> box[{rows}][{COLUMNS}];")
+            half = step
+            while half >= 1:
+                out.add("__syncthreads();")
+                out.add(f"box[y][threadIdx.x].put({name}{r}[0]);")
+                out.add("__syncthreads();")
+                out.add(f"if (y < {half})")
+                out.add(
+                    f"  {name}{r}[0] = COMBINE{r}({name}{r}[0], box[y + {half}][threadIdx.x].get());"
+                )
+                half //= 2
+            out.add("}")
+
+
+def _column_final(out: Text, key: ReduceKey, rows: int) -> None:
+    own = FINAL_LANES // rows
+    out.add("__threadfence();")
+    for r, (spec, _) in enumerate(key.reductions):
+        out.add(f"A{r} fin{r}[{own}];")
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {own}; ++u) fin{r}[u] = {spec.identity};")
+    out.add("if (active) {")
+    out.add(f"for (I j = 0; j < chunks; j += {FINAL_LANES}) {{")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {own}; ++u) {{")
+    out.add(f"const I p = j + u * {rows} + y;")
+    out.add("if (p < chunks) {")
+    for r, _ in enumerate(key.reductions):
+        out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[p * M + m]);")
+    out.add("}")
+    out.add("}")
+    out.add("}")
+    out.add("}")
+    _column_tree(out, key, rows, own, "fin")
+    out.add("if (y == 0 && active) {")
+    for r, (spec, _) in enumerate(key.reductions):
+        out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
+    out.add("}")

@@ -1,0 +1,119 @@
+"""Runs nodes with NumPy: the ``cpu`` device.
+
+Each node is computed at once, by the op table's NumPy function, into host memory. The same nodes
+and the same rules of program order as on a kernel device, without kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._dtypes import DType
+from ..storage.storage import Storage, from_host
+from .node import BoxSpec, CallSpec, ConstSpec, IndexSpec, Value
+from .numpy_ops import cast_to
+from .optable import ReduceSpec
+from .views import Shape, View, c_strides
+
+Array = npt.NDArray[Any]
+
+
+def host_view(storage: Storage, dtype: DType, view: View) -> Array:
+    """Return a NumPy view of a storage's host buffer."""
+    assert storage.host is not None
+    return np.ndarray(
+        view.shape,
+        dtype,
+        buffer=storage.host,
+        offset=view.offset * dtype.itemsize,
+        strides=tuple(s * dtype.itemsize for s in view.strides),
+    )
+
+
+def operand(v: Value, k: int, shape: Shape) -> Array:
+    """Return what node ``v`` reads as operand k, as a NumPy array of ``shape``."""
+    a = v.args[k]
+    if a.real is None:
+        return np.broadcast_to(np.asarray(a.extra, a.dtype), shape)
+    strides = v.reads[k] if v.reads is not None else None
+    if strides is None:
+        return host_view(a.real, a.dtype, View(0, shape, c_strides(shape)))
+    assert v.offsets is not None
+    return host_view(a.real, a.dtype, View(v.offsets[k], shape, strides))
+
+
+def strided_operand(v: Value, k: int, shape: Shape, strides: Shape) -> Array:
+    """Return operand k of a call node, walked by the call's own strides."""
+    a = v.args[k]
+    assert a.real is not None
+    offset = v.offsets[k] if v.offsets is not None else 0
+    return host_view(a.real, a.dtype, View(offset, shape, strides))
+
+
+def force(values: Sequence[Value]) -> None:
+    """Make values real, edges first."""
+    stack = list(values)
+    while stack:
+        v = stack[-1]
+        if v.real is not None:
+            stack.pop()
+            continue
+        missing = [
+            a
+            for a in v.args
+            if a.real is None and (type(a.spec) is not ConstSpec or type(v.spec) is CallSpec)
+        ]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        result = np.ascontiguousarray(_compute(v), v.dtype).reshape(v.shape)
+        if result.base is not None or not result.flags.owndata:
+            result = result.copy()
+        v.make_real(from_host(None, result.reshape(-1).view(np.uint8)))
+
+
+def _compute(v: Value) -> Array:
+    spec = v.spec
+    kind = type(spec)
+    if kind is ConstSpec:
+        return np.full(v.shape, v.extra, v.dtype)
+    if kind is IndexSpec:
+        size = int(np.prod(v.shape, dtype=np.int64))
+        return spec.numpy(np.arange(size), *v.extra)  # type: ignore[no-any-return]
+    if kind is ReduceSpec:
+        shape, axes = v.extra[0], v.extra[1]
+        return spec.numpy(operand(v, 0, shape), axes, False)  # type: ignore[no-any-return]
+    if kind is BoxSpec:
+        return _box(v)
+    if kind is CallSpec:
+        return CALLS[spec.name](v)
+    arrays = [
+        cast_to(operand(v, k, v.shape), dtype) for k, dtype in enumerate(spec.compute)
+    ]
+    return spec.numpy(*arrays)  # type: ignore[no-any-return]
+
+
+def _box(v: Value) -> Array:
+    box, inner = v.extra
+    result = operand(v, 1, v.shape).copy()
+    inside = operand(v, 0, inner)
+    keys = []
+    for first, step, count, back in zip(box.first, box.step, box.count, box.flipped, strict=True):
+        stop = first + step * count
+        keys.append(slice(first, stop, step))
+        if back:
+            keys[-1] = slice(first + step * (count - 1), first - 1 if first else None, -step)
+    target = result[tuple(keys)]
+    moved = [a for a in box.axes if a >= 0]
+    squeezed = inside.reshape([n for a, n in enumerate(inner) if a in moved])
+    order = [sorted(moved).index(a) for a in moved]
+    target[...] = squeezed.transpose(order).reshape(target.shape)
+    return result
+
+
+CALLS: dict[str, Callable[[Value], Array]] = {}

@@ -1,0 +1,488 @@
+"""From a group of roots to a kernel step: bodies, operands, parameters.
+
+Owns ``Region``, the body of one kernel in the making, and the three kinds of generated steps. The
+order of packed values is the signature's, which ``codegen.emit`` and ``codegen.reduce`` write.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..codegen.emit import BLOCK, magic
+from ..codegen.key import (
+    Apply,
+    BoxKey,
+    DType,
+    Index,
+    Instruction,
+    Load,
+    MapKey,
+    Operand,
+    Output,
+    Param,
+    ReduceKey,
+)
+from ..codegen.launch import SCRATCH_BYTES, Fresh, KernelStep, Pointer, Run, ceil_div
+from ..codegen.order import combination_order
+from ..codegen.reduce import block_shape, row_groups
+from ..storage.storage import Storage
+from .capture import Tape
+from .geometry import Access, is_scalar, needs_wide, plan_map, plan_reduce
+from .node import ConstSpec, IndexSpec, Value
+from .views import Shape, c_strides
+
+
+class Target(NamedTuple):
+    """Where a root is stored instead of a fresh storage: a leaf's elements, through a view."""
+
+    slot: int
+    strides: Shape
+    operand: int
+    misaligned: int
+
+
+class Source(NamedTuple):
+    """An array operand of a region: a slot, read in order (None) or by strides."""
+
+    slot: int
+    strides: Shape | None
+    operand: int
+    dtype: DType
+    misaligned: int
+
+
+class Region:
+    """The body of one kernel: instructions over operands and scalars, each value once."""
+
+    def __init__(self, tape: Tape, stored: dict[Value, str], own: set[Value]) -> None:
+        self.tape = tape
+        self.stored = stored
+        self.own = own
+        self.body: list[Instruction] = []
+        self.operands: list[Source] = []
+        self.scalars: list[tuple[int, DType]] = []
+        self.computed: set[Value] = set()
+        self.roots: list[int] = []
+        self._done: dict[Any, int] = {}
+
+    def add_root(self, v: Value) -> None:
+        self.roots.append(self._value(v))
+
+    def add_operand(self, v: Value, k: int) -> None:
+        """Add what ``v`` reads as operand k, computed in place where that is possible."""
+        a = v.args[k]
+        if self._inline(a):
+            self.roots.append(self._value(a))
+        else:
+            self.roots.append(self._edge(v, k))
+
+    def _inline(self, a: Value) -> bool:
+        return a.real is None and (a not in self.stored or a in self.own)
+
+    def _value(self, root: Value) -> int:
+        """Return the instruction of a value, after those of all it needs."""
+        stack = [root]
+        while stack:
+            v = stack[-1]
+            if v in self._done:
+                stack.pop()
+                continue
+            missing = [
+                a
+                for k, a in enumerate(v.args)
+                if self._is_node(v, k) and a not in self._done
+            ]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            self._done[v] = self._emit(v)
+        return self._done[root]
+
+    def _is_node(self, v: Value, k: int) -> bool:
+        a = v.args[k]
+        return type(a.spec) is not ConstSpec and self._inline(a)
+
+    def _emit(self, v: Value) -> int:
+        self.computed.add(v)
+        kind = type(v.spec)
+        if kind is ConstSpec:
+            return self._const(v)
+        if kind is IndexSpec:
+            first = self.tape.scalar_of[self.tape.slots[v]] if v.extra else 0
+            names = tuple(
+                self._scalar(first + j, dtype) for j, dtype in enumerate(v.spec.scalars)
+            )
+            return self._add(Index(v.spec.c, v.spec.out_dtype, names))
+        args = tuple(
+            self._done[v.args[k]] if self._is_node(v, k) else self._edge(v, k)
+            for k in range(len(v.args))
+        )
+        return self._add(Apply(v.spec, args))
+
+    def _edge(self, v: Value, k: int) -> int:
+        """Return the instruction that reads operand k of v from a parameter or from memory."""
+        a = v.args[k]
+        if type(a.spec) is ConstSpec and a.real is None:
+            return self._const(a)
+        slot = self.tape.slots[a]
+        strides = v.reads[k] if v.reads is not None else None
+        number = -1
+        misaligned = a.real.ptr & 15 if a.real is not None else 0
+        if strides is not None:
+            assert v.offsets is not None
+            number = self.tape.operand(slot, strides, v.offsets[k])
+            misaligned += v.offsets[k] * a.spec.out_dtype.itemsize
+        place = (slot, number)
+        found = self._done.get(place)
+        if found is None:
+            source = Source(slot, strides, number, a.spec.out_dtype, misaligned & 15)
+            self.operands.append(source)
+            found = self._done[place] = self._add(Load(len(self.operands) - 1))
+        return found
+
+    def _const(self, v: Value) -> int:
+        number = self.tape.scalar_of[self.tape.slots[v]]
+        place = ("scalar", number)
+        found = self._done.get(place)
+        if found is None:
+            index = self._scalar(number, v.spec.out_dtype)
+            found = self._done[place] = self._add(Param(index))
+        return found
+
+    def _scalar(self, number: int, dtype: DType) -> int:
+        self.scalars.append((number, dtype))
+        return len(self.scalars) - 1
+
+    def _add(self, instruction: Instruction) -> int:
+        self.body.append(instruction)
+        return len(self.body) - 1
+
+
+def divisors(sizes: Sequence[int], wide: bool) -> tuple[str, list[int]]:
+    """Return struct codes and values of the divisors of all axes but the first."""
+    if wide:
+        return "Q" * len(sizes[1:]), list(sizes[1:])
+    return "III" * len(sizes[1:]), [n for size in sizes[1:] for n in magic(size)]
+
+
+def _in_order(strides: Shape | None, shape: Shape) -> Shape:
+    return c_strides(shape) if strides is None else strides
+
+
+def _source_pointer(k: int, source: Source) -> Pointer:
+    return Pointer(source.slot, source.operand, source.dtype.itemsize, 0, "r", f"input {k}")
+
+
+def map_step(
+    tape: Tape, region: Region, roots: list[Value], stores: dict[int, Target]
+) -> KernelStep | None:
+    """Return the step of an element-wise kernel, or None for an empty space."""
+    shape = roots[0].shape
+    count = math.prod(shape)
+    outputs = [stores.get(tape.slots[v]) for v in roots]
+    if count == 0:
+        return _empty_step(tape, roots, stores)
+    accesses = [
+        Access(
+            _in_order(t.strides if t else None, shape),
+            v.dtype.itemsize,
+            t.misaligned if t else 0,
+        )
+        for v, t in zip(roots, outputs, strict=True)
+    ]
+    accesses += [
+        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned)
+        for s in region.operands
+    ]
+    plan = plan_map(shape, accesses)
+    modes = ["flat" if m == "scalar" and k < len(roots) else m for k, m in enumerate(plan.modes)]
+    key = MapKey(
+        tuple(region.body),
+        tuple(Operand(s.dtype, m) for s, m in zip(region.operands, modes[len(roots) :], strict=True)),
+        tuple(
+            Output(n, v.dtype, m)
+            for n, v, m in zip(region.roots, roots, modes[: len(roots)], strict=True)
+        ),
+        tuple(d for _, d in region.scalars),
+        len(plan.shape),
+        plan.wide,
+        plan.vector,
+    )
+    flat = len(plan.shape) == 1 and all(m in ("flat", "scalar") for m in modes)
+    threads = ceil_div(count, plan.vector)
+    codes, tail = ("q", [count]) if plan.wide else ("i", [count])
+    if not flat:
+        tail = [threads]
+    axes = list(plan.shape)
+    axes[-1] //= plan.vector if not flat else 1
+    more, values = divisors(axes, plan.wide)
+    codes += more
+    tail += values
+    for mode, strides in zip(modes, plan.strides, strict=True):
+        if mode in ("run", "repeat", "each"):
+            codes += ("q" if plan.wide else "i") * len(strides)
+            tail += strides
+    pointers = [
+        Pointer(t.slot, t.operand, v.dtype.itemsize, 0, "rw", f"output {k}")
+        if t
+        else Pointer(tape.slots[v], -1, v.dtype.itemsize, 0, "w", f"output {k}")
+        for k, (v, t) in enumerate(zip(roots, outputs, strict=True))
+    ]
+    pointers += [_source_pointer(k, s) for k, s in enumerate(region.operands)]
+    fresh = [
+        Fresh(tape.slots[v], v.nbytes) for v, t in zip(roots, outputs, strict=True) if t is None
+    ]
+    return KernelStep(
+        key,
+        pointers,
+        region.scalars,
+        codes,
+        tail,
+        (ceil_div(threads, BLOCK), 1, 1),
+        (BLOCK, 1, 1),
+        fresh,
+        _traffic(shape, accesses),
+        outputs=len(roots),
+    )
+
+
+class EmptyStep:
+    """Nothing to compute: storages of no bytes."""
+
+    __slots__ = ("fresh", "name", "nbytes", "pointers")
+
+    def __init__(self, fresh: Sequence[Fresh]) -> None:
+        self.fresh = tuple(fresh)
+        self.pointers: tuple[Pointer, ...] = ()
+        self.name = "empty"
+        self.nbytes = 0
+
+    def run(self, run: Run) -> None:
+        for slot, nbytes in self.fresh:
+            run.storages[slot] = Storage(run.backend, nbytes)
+
+
+def _empty_step(tape: Tape, roots: list[Value], stores: dict[int, Target]) -> Any:
+    slots = [tape.slots[v] for v in roots]
+    return EmptyStep([Fresh(n, 0) for n in slots if n not in stores])
+
+
+def _traffic(shape: Shape, accesses: Sequence[Access]) -> int:
+    """Return the bytes that the accesses move at least, each element once."""
+    total = 0
+    for a in accesses:
+        count = math.prod(n for n, s in zip(shape, a.strides, strict=True) if s != 0)
+        total += count * a.itemsize
+    return total
+
+
+def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> Any:
+    """Return the step of reductions over the same axes of one space."""
+    shape, axes = roots[0].extra[0], roots[0].extra[1]
+    elements = math.prod(shape[d] for d in axes)
+    results = math.prod(n for d, n in enumerate(shape) if d not in axes)
+    if results == 0:
+        return _empty_step(tape, roots, {})
+    order = combination_order(results, elements)
+    accesses = [
+        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned)
+        for s in region.operands
+    ]
+    plan = plan_reduce(shape, axes, accesses, order.lanes)
+    split = order.chunks > 1
+    key = ReduceKey(
+        tuple(region.body),
+        tuple(Operand(s.dtype, m) for s, m in zip(region.operands, plan.modes, strict=True)),
+        tuple((v.spec, n) for v, n in zip(roots, region.roots, strict=True)),
+        tuple(d for _, d in region.scalars),
+        len(plan.kept),
+        len(plan.reduced),
+        plan.schedule,
+        order.lanes,
+        split,
+        plan.wide,
+        plan.vector,
+        plan.ragged,
+    )
+    codes, tail = _reduce_tail(key, plan, results, elements, order, _leading(shape, axes))
+    grid, tickets = _reduce_grid(key, results, order.chunks)
+    pointers = [
+        Pointer(tape.slots[v], -1, v.dtype.itemsize, 0, "w", f"output {k}")
+        for k, v in enumerate(roots)
+    ]
+    pointers += [_source_pointer(k, s) for k, s in enumerate(region.operands)]
+    scratch = [SCRATCH_BYTES * results * order.chunks] * len(roots) if split else []
+    return KernelStep(
+        key,
+        pointers,
+        region.scalars,
+        codes,
+        tail,
+        grid,
+        (*block_shape(key), 1),
+        [Fresh(tape.slots[v], v.nbytes) for v in roots],
+        _traffic(shape, accesses) + sum(v.nbytes for v in roots),
+        outputs=len(roots),
+        scratch=scratch,
+        tickets=tickets if split else 0,
+    )
+
+
+def _leading(shape: Shape, axes: Shape) -> bool:
+    """Whether the reduced axes come first (and the kept ones run faster)."""
+    moving = [d for d, n in enumerate(shape) if n != 1]
+    chosen = [d for d in axes if shape[d] != 1]
+    return moving[: len(chosen)] == chosen and len(chosen) < len(moving)
+
+
+def _reduce_tail(
+    key: ReduceKey, plan: Any, results: int, elements: int, order: Any, leading: bool
+) -> tuple[str, list[int]]:
+    """Return struct codes and values after the scalars."""
+    index = "q" if key.wide else "i"
+    length = min(order.length, elements) if not key.wide else order.length
+    codes = index * 4 + "q"
+    tail = [results, elements, max(length, 1), order.chunks, elements]
+    for sizes in (plan.kept, plan.reduced):
+        more, values = divisors(sizes, key.wide)
+        codes += more
+        tail += values
+    for mode, kept, reduced in zip(
+        plan.modes, plan.kept_strides, plan.reduced_strides, strict=True
+    ):
+        if mode != "scalar":
+            codes += index * (len(kept) + len(reduced))
+            tail += [*kept, *reduced]
+    if any(isinstance(i, Index) for i in key.body):
+        codes += index * 2
+        tail += [1, results] if leading else [elements, 1]
+    return codes, tail
+
+
+def _reduce_grid(key: ReduceKey, results: int, chunks: int) -> tuple[tuple[int, int, int], int]:
+    """Return the grid and the number of tickets."""
+    if key.schedule == "row":
+        groups = row_groups(key)
+        if key.split:
+            return (results * ceil_div(chunks, groups), 1, 1), results
+        return (ceil_div(results, groups), 1, 1), 0
+    columns = ceil_div(results, block_shape(key)[0])
+    return (columns, chunks, 1), columns
+
+
+def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) -> Any:
+    """Return the step of ``root``: a box of an array replaced, the rest copied."""
+    box = root.extra[0]
+    shape = root.shape
+    old = root.args[1]
+    outside = Region(tape, stored, set())
+    outside.scalars = region.scalars  # one list of parameters for both bodies
+    outside.add_operand(root, 1)
+    strides = [_box_strides(_in_order(s.strides, root.extra[1]), box) for s in region.operands]
+    linear = _box_strides(c_strides(root.extra[1]), box)
+    sizes, first, step, count, merged = _collapse_box(shape, box, [s for s, _ in strides] + [linear[0]])
+    scalar = [is_scalar(s, root.extra[1]) if s else False for s in (o.strides for o in region.operands)]
+    wide = needs_wide(math.prod(sizes), sizes, [*merged, c_strides(sizes)])
+    scalars = tuple(d for _, d in region.scalars)
+    ndim = len(sizes)
+    inside_key = MapKey(
+        tuple(region.body),
+        tuple(Operand(s.dtype, "scalar" if one else "each") for s, one in zip(region.operands, scalar, strict=True)),
+        (Output(region.roots[0], root.dtype, "flat"),),
+        scalars,
+        ndim,
+        wide,
+        1,
+    )
+    outside_key = MapKey(
+        tuple(outside.body),
+        tuple(Operand(s.dtype, "flat") for s in outside.operands),
+        (Output(outside.roots[0], root.dtype, "flat"),),
+        scalars,
+        ndim,
+        wide,
+        1,
+    )
+    whole = tuple(f == 0 and s == 1 and c == n for f, s, c, n in zip(first, step, count, sizes, strict=True))
+    key = BoxKey(inside_key, outside_key, tuple(s != 1 for s in step), whole)
+    index = "q" if wide else "i"
+    unsigned = "Q" if wide else "I"
+    codes, tail = divisors(sizes, wide)
+    codes = index + codes
+    tail = [math.prod(sizes), *tail]
+    for f, s, c in zip(first, step, count, strict=True):
+        codes += index + unsigned * 2
+        tail += [f, (c - 1) * s + 1, s]
+    for one, st in zip(scalar, merged[:-1], strict=True):
+        if not one:
+            codes += index * ndim
+            tail += st
+    codes += index * (1 + ndim)
+    tail += [linear[1], *merged[-1]]
+    pointers = [Pointer(tape.slots[root], -1, root.dtype.itemsize, 0, "w", "output 0")]
+    pointers += [
+        Pointer(s.slot, s.operand, s.dtype.itemsize, shift, "r", f"input {k}")
+        for k, (s, (_, shift)) in enumerate(zip(region.operands, strides, strict=True))
+    ]
+    pointers += [_source_pointer(k, s) for k, s in enumerate(outside.operands)]
+    n = math.prod(sizes)
+    return KernelStep(
+        key,
+        pointers,
+        region.scalars,
+        codes,
+        tail,
+        (ceil_div(n, BLOCK), 1, 1),
+        (BLOCK, 1, 1),
+        [Fresh(tape.slots[root], root.nbytes)],
+        root.nbytes + old.nbytes,
+        outputs=1,
+    )
+
+
+def _box_strides(strides: Shape, box: Any) -> tuple[Shape, int]:
+    """Return strides over the box's axes, and the first element where an axis runs backwards."""
+    result = []
+    shift = 0
+    for axis, back, count in zip(box.axes, box.flipped, box.count, strict=True):
+        s = strides[axis] if axis >= 0 else 0
+        if back:
+            shift += (count - 1) * s
+            s = -s
+        result.append(s)
+    return tuple(result), shift
+
+
+def _collapse_box(
+    shape: Shape, box: Any, strides: list[Shape]
+) -> tuple[Shape, list[int], list[int], list[int], list[Shape]]:
+    """Merge an axis that the box spans into the one before it, where every operand allows it."""
+    sizes: list[int] = []
+    first: list[int] = []
+    step: list[int] = []
+    count: list[int] = []
+    merged: list[list[int]] = [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        whole = box.first[d] == 0 and box.step[d] == 1 and box.count[d] == n
+        fits = whole and bool(sizes) and step[-1] == 1
+        if fits and all(m[-1] == s[d] * n for m, s in zip(merged, strides, strict=True)):
+            sizes[-1] *= n
+            first[-1] *= n
+            count[-1] *= n
+            for m, s in zip(merged, strides, strict=True):
+                m[-1] = s[d]
+            continue
+        sizes.append(n)
+        first.append(box.first[d])
+        step.append(box.step[d])
+        count.append(box.count[d])
+        for m, s in zip(merged, strides, strict=True):
+            m.append(s[d])
+    if not sizes:
+        return (1,), [0], [1], [1], [(0,) for _ in strides]
+    return tuple(sizes), first, step, count, [tuple(m) for m in merged]

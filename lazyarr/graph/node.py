@@ -1,0 +1,227 @@
+"""The graph: values, and the cells whose current value they are.
+
+Owns ``Value`` (one node; what it computes never changes), ``Cell`` (what a write re-points) and
+the small specs of nodes that are no operation of the op table: leaves, constants, index functions.
+
+A pending Value has edges; ``make_real`` gives it a storage, once, and drops them. Edges point to
+Values, never to Cells: an operation captures the value its operand has at the call, and a later
+write cannot reach it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .._devices import Device
+from ..storage.storage import Storage
+from .optable import ReduceSpec, Spec
+from .views import Shape
+
+DType = np.dtype[Any]
+
+# Bounds on laziness: a value whose tree is larger is evaluated when it is built. The work counts
+# operations and leaves of the tree, shared parts as often as they are used.
+MAX_WORK = 120
+_PURGE = 32
+
+
+class LeafSpec:
+    """A value that was real from the start."""
+
+    __slots__ = ("out_dtype",)
+
+    def __init__(self, dtype: DType) -> None:
+        self.out_dtype = dtype
+
+
+class ConstSpec:
+    """One scalar, repeated: ``Value.extra`` is a Python or NumPy scalar, a kernel parameter."""
+
+    __slots__ = ("out_dtype",)
+
+    def __init__(self, dtype: DType) -> None:
+        self.out_dtype = dtype
+
+
+class IndexSpec:
+    """A function of the linear index ``{i}``; ``{0}``, ``{1}`` ... are scalars in ``Value.extra``."""
+
+    __slots__ = ("c", "name", "numpy", "out_dtype", "scalars")
+
+    def __init__(
+        self, name: str, dtype: DType, scalars: tuple[DType, ...], c: str, numpy: Any
+    ) -> None:
+        self.name = name
+        self.out_dtype = dtype
+        self.scalars = scalars
+        self.c = c
+        self.numpy = numpy
+
+
+class BoxSpec:
+    """``args[0]`` inside a box of ``args[1]``'s shape, ``args[1]`` outside; ``extra`` is the Box."""
+
+    __slots__ = ("out_dtype",)
+
+    def __init__(self, dtype: DType) -> None:
+        self.out_dtype = dtype
+
+
+class CallSpec:
+    """A library call or a hand-written kernel: reads its operands from memory.
+
+    ``name`` picks the runner (``graph.calls``); ``Value.extra`` holds its structural arguments.
+    """
+
+    __slots__ = ("name", "out_dtype")
+
+    def __init__(self, name: str, dtype: DType) -> None:
+        self.name = name
+        self.out_dtype = dtype
+
+
+AnySpec = Spec | ReduceSpec | LeafSpec | ConstSpec | IndexSpec | BoxSpec | CallSpec
+
+_interned: dict[Any, Any] = {}
+
+
+def leaf_spec(dtype: DType) -> LeafSpec:
+    key = ("leaf", dtype)
+    return _interned.get(key) or _interned.setdefault(key, LeafSpec(dtype))  # type: ignore[no-any-return]
+
+
+def const_spec(dtype: DType) -> ConstSpec:
+    key = ("const", dtype)
+    return _interned.get(key) or _interned.setdefault(key, ConstSpec(dtype))  # type: ignore[no-any-return]
+
+
+def box_spec(dtype: DType) -> BoxSpec:
+    key = ("box", dtype)
+    return _interned.get(key) or _interned.setdefault(key, BoxSpec(dtype))  # type: ignore[no-any-return]
+
+
+def call_spec(name: str, dtype: DType) -> CallSpec:
+    key = ("call", name, dtype)
+    return _interned.get(key) or _interned.setdefault(key, CallSpec(name, dtype))  # type: ignore[no-any-return]
+
+
+class Value:
+    """One node of the graph, C-contiguous over ``shape``.
+
+    ``reads[k]`` holds the strides by which the node's space reads operand k and ``offsets[k]``
+    the first element; ``reads`` is None if every operand is read in order, ``reads[k]`` likewise.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "consumers",
+        "device",
+        "extra",
+        "held",
+        "inlined",
+        "offsets",
+        "reads",
+        "real",
+        "shape",
+        "spec",
+        "work",
+    )
+
+    def __init__(
+        self,
+        spec: Any,
+        args: tuple[Value, ...],
+        reads: tuple[Shape | None, ...] | None,
+        offsets: tuple[int, ...] | None,
+        extra: Any,
+        shape: Shape,
+        device: Device,
+    ) -> None:
+        self.spec = spec
+        self.args = args
+        self.reads = reads
+        self.offsets = offsets
+        self.extra = extra
+        self.shape = shape
+        self.device = device
+        self.real: Storage | None = None
+        self.consumers: list[ref[Value]] | None = None
+        self.inlined = False
+        work = 1
+        held = 0
+        for a in args:
+            if a.work:
+                work += a.work
+                held += a.held
+                seen = a.consumers
+                if seen is None:
+                    a.consumers = [ref(self)]
+                else:
+                    seen.append(ref(self))
+                    if len(seen) >= _PURGE and not len(seen) & (len(seen) - 1):
+                        a.consumers = [r for r in seen if _is_pending(r())]
+        self.work = work
+        self.held = held
+
+    @property
+    def dtype(self) -> DType:
+        return self.spec.out_dtype  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.spec.out_dtype.itemsize  # type: ignore[no-any-return]
+
+    def make_real(self, storage: Storage) -> None:
+        """Give the value its storage and drop its edges."""
+        self.real = storage
+        self.args = ()
+        self.reads = None
+        self.offsets = None
+        self.extra = None
+        self.work = 1
+        self.held = storage.nbytes
+
+    def pending_consumers(self) -> list[Value]:
+        """Return the live values that still read this one."""
+        if self.consumers is None:
+            return []
+        live = [v for v in (r() for r in self.consumers) if _is_pending(v)]
+        self.consumers = [ref(v) for v in live] or None  # type: ignore[arg-type]
+        return live  # type: ignore[return-value]
+
+
+def _is_pending(value: Value | None) -> bool:
+    return value is not None and value.real is None and bool(value.args)
+
+
+class Cell:
+    """A storage as the user sees it: what it holds now. Views of one array share one cell."""
+
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+def leaf(storage: Storage, dtype: DType, shape: Shape, device: Device) -> Value:
+    """Return a real value over a storage."""
+    value = Value(leaf_spec(dtype), (), None, None, None, shape, device)
+    value.real = storage
+    value.held = storage.nbytes
+    return value
+
+
+def const(scalar: Any, dtype: DType, shape: Shape, device: Device) -> Value:
+    """Return a pending value that is one scalar everywhere; it costs no memory until forced."""
+    value = Value(const_spec(dtype), (), None, None, scalar, shape, device)
+    value.work = 0
+    return value

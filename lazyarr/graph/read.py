@@ -1,0 +1,96 @@
+"""Reads: what the host sees of a value.
+
+Forces the value if it is pending, downloads no more than is asked for where that is cheaper, and
+never hands out memory that a later write would change.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._dtypes import DType
+from ..storage import guard, transfer
+from ..storage.storage import DEVICE, Storage
+from . import evaluate
+from .interpret import host_view
+from .node import Value
+from .optable import Spec
+from .views import View, contiguous, extent
+from .write import right_side
+
+
+def read_host(
+    value: Value, dtype: DType, view: View, cause: str, *, explicit: bool
+) -> npt.NDArray[Any]:
+    """Return the elements of a view on the host, as a read-only array.
+
+    The array may share the storage's host buffer; a later write leaves that buffer to it.
+    """
+    if value.real is None:
+        direct = _element_of_real(value, view)
+        if direct is not None:
+            value, view = direct
+        else:
+            evaluate.force([value], cause)
+    storage = value.real
+    assert storage is not None
+    result = _read(value, storage, dtype, view, cause, explicit)
+    result.flags.writeable = False
+    return result
+
+
+def _element_of_real(value: Value, view: View) -> tuple[Value, View] | None:
+    """A pending copy of one element of a real value (``x[3]``) needs no kernel to be read."""
+    spec = value.spec
+    if value.shape != () or type(spec) is not Spec or view.shape != ():
+        return None
+    if spec.op.name != "cast" or spec.in_dtypes[0] != spec.out_dtype:
+        return None
+    source = value.args[0]
+    if source.real is None:
+        return None
+    offset = value.offsets[0] if value.offsets is not None else 0
+    return source, View(offset, (), ())
+
+
+def _read(
+    value: Value, storage: Storage, dtype: DType, view: View, cause: str, explicit: bool
+) -> npt.NDArray[Any]:
+    count = math.prod(view.shape)
+    if storage.location is DEVICE and count and (storage.shared or not storage.mirrored):
+        low, high = extent(view)
+        if high - low == count and count < value.size:
+            return _part(storage, dtype, view, low, high, cause, explicit)
+        if 2 * count <= high - low:
+            packed = right_side(dtype, view.shape, value, view)
+            if not explicit:
+                guard.check("d2h", count * dtype.itemsize, cause)
+            evaluate.force([packed], cause)
+            assert packed.real is not None
+            packed.real.host_read(cause, explicit=True)
+            return host_view(packed.real, dtype, contiguous(view.shape))
+    storage.host_read(cause, explicit=explicit)
+    return host_view(storage, dtype, view)
+
+
+def _part(
+    storage: Storage, dtype: DType, view: View, low: int, high: int, cause: str, explicit: bool
+) -> npt.NDArray[Any]:
+    """Download one gapless stretch of a storage; it says nothing about the rest."""
+    size = dtype.itemsize
+    if not explicit:
+        guard.check("d2h", (high - low) * size, cause)
+    assert storage.backend is not None
+    buffer = storage.backend.host_buffer((high - low) * size)
+    transfer.copy(storage.backend, "d2h", storage.ptr + low * size, buffer, cause)
+    return np.ndarray(
+        view.shape,
+        dtype,
+        buffer=buffer,
+        offset=(view.offset - low) * size,
+        strides=tuple(s * size for s in view.strides),
+    )

@@ -1,0 +1,219 @@
+"""Writes: how a cell takes a new value, in program order.
+
+A write names a cell, a view V of it and a right side R whose operands were captured at the call.
+
+1. V is the whole cell, in order: the cell is re-pointed to R; nothing runs.
+2. Otherwise the write runs now. Readers of the old buffer that are still pending (P) and reads of
+   it by R at other elements than V (H, a hazard) decide how:
+
+   ========  ====================  ===============================================
+   P         H                     what is done
+   ========  ====================  ===============================================
+   none      no                    R is stored in place, in the kernel that computes it
+   small     no                    P is evaluated in the same plan, then as above
+   large     no                    rename: a new buffer, ``i in V ? R : old``, one kernel
+   any       V a quarter or more   rename
+   any       V smaller             R to a temporary, P evaluated, then stored in place
+   ========  ====================  ===============================================
+
+A shared storage is never renamed. Renaming needs V to be a box of the cell's shape; where it is
+not, the temporary serves.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+from .._dtypes import DType
+from . import evaluate, interpret
+from .node import MAX_WORK, Cell, Value, box_spec
+from .optable import Spec, cast_spec
+from .views import (
+    Box,
+    Shape,
+    View,
+    as_box,
+    broadcast_strides,
+    c_strides,
+    contiguous,
+    disjoint,
+    is_full,
+    same_elements,
+)
+
+_RENAME_SHARE = 4
+
+
+def write(cell: Cell, view: View, root: Value) -> None:
+    """Write ``root`` (pending, of the view's shape and the cell's dtype) to a view of a cell.
+
+    The caller must not hold on to what ``root`` reads, or it counts as used after the write.
+
+    Raises
+    ------
+    ValueError
+        If the cell shares memory that may not be written.
+    """
+    size = math.prod(view.shape)
+    if size == 0:
+        return
+    old = cell.value
+    storage = old.real
+    if storage is not None and storage.readonly:
+        raise ValueError("this array shares read-only memory; copy it with xp.asarray(x, copy=True)")
+    if old.device.kind == "cpu":
+        _write_host(old, view, root)
+        return
+    with evaluate.runtime(old.device).lock:
+        shared = storage is not None and storage.shared > 0
+        if is_full(view, old.size) and not shared:
+            cell.value = root
+            bound(root)
+        else:
+            _write_part(cell, view, root)
+
+
+def right_side(dtype: DType, shape: Shape, right: Value, right_view: View) -> Value:
+    """Return the pending node that reads ``right`` as an array of ``shape`` and ``dtype``."""
+    in_order = (
+        right_view.shape == shape
+        and right_view.offset == 0
+        and right_view.strides == c_strides(shape)
+        and right.size == math.prod(shape)
+    )
+    strides = broadcast_strides(right_view.shape, right_view.strides, shape)
+    return Value(
+        cast_spec(right.dtype, dtype),
+        (right,),
+        None if in_order else (strides,),
+        None if in_order else (right_view.offset,),
+        None,
+        shape,
+        right.device,
+    )
+
+
+def bound(value: Value) -> None:
+    """Evaluate a value whose pending graph has grown past the bounds on laziness."""
+    if value.work > MAX_WORK:
+        evaluate.force([value], "bound on laziness")
+
+
+def _write_host(old: Value, view: View, root: Value) -> None:
+    """The ``cpu`` device: everything is real, and so is a copy of the right side."""
+    interpret.force([root, old])
+    assert old.real is not None and root.real is not None
+    old.real.host_write("write", whole=is_full(view, old.size))
+    target = interpret.host_view(old.real, old.dtype, view)
+    target[...] = interpret.host_view(
+        root.real, root.dtype, View(0, view.shape, c_strides(view.shape))
+    )
+
+
+def _write_part(cell: Cell, view: View, root: Value) -> None:
+    old = cell.value
+    large = math.prod(view.shape) * _RENAME_SHARE >= old.size
+    box = as_box(view, old.shape)
+    if old.real is None:
+        if large and box is not None:
+            _rename(cell, box, view, root)
+            return
+        evaluate.force([old], "write to a part")
+    storage = old.real
+    assert storage is not None
+    if storage.shared:
+        box = None
+    hazard = _hazard(root, old, view)
+    if hazard and large and box is not None:
+        _rename(cell, box, view, root)
+        return
+    readers = _outside_readers(root, old)
+    if readers and box is not None and not hazard:
+        if sum(v.nbytes for v in readers) > old.nbytes:
+            _rename(cell, box, view, root)
+            return
+    if hazard:
+        evaluate.force([root, *readers], "write that overlaps its source")
+        root = right_side(root.dtype, view.shape, root, contiguous(view.shape))
+        readers = []
+    evaluate.store(root, old, view, readers)
+
+
+def _rename(cell: Cell, box: Box, view: View, root: Value) -> None:
+    """Point the cell to a new buffer that holds ``root`` in the box and the old values outside."""
+    old = cell.value
+    value = Value(
+        box_spec(root.dtype), (root, old), None, None, (box, view.shape), old.shape, old.device
+    )
+    evaluate.force([value], "write to a part")
+    cell.value = value
+
+
+def _hazard(root: Value, old: Value, view: View) -> bool:
+    """Whether the kernel that stores ``root`` would read ``old`` at other elements than V."""
+    stack = [root]
+    seen = {id(root)}
+    while stack:
+        v = stack.pop()
+        for k, a in enumerate(v.args):
+            strides = v.reads[k] if v.reads is not None else None
+            if a is old:
+                offset = v.offsets[k] if v.offsets is not None and strides is not None else 0
+                read = View(offset, v.shape, strides or c_strides(v.shape))
+                if not same_elements(read, view) and not disjoint(read, view):
+                    return True
+            elif (
+                a.real is None
+                and type(a.spec) is Spec
+                and strides is None
+                and a.shape == root.shape
+                and id(a) not in seen
+            ):
+                seen.add(id(a))
+                stack.append(a)
+    return False
+
+
+def _outside_readers(root: Value, old: Value) -> list[Value]:
+    """Return pending readers of ``old`` that outlive the write: not only ``root`` needs them."""
+    readers = old.pending_consumers()
+    if not readers or (len(readers) == 1 and readers[0] is root):
+        return []
+    nodes, edges = _closure(root)
+    result = [v for v in readers if id(v) not in edges]
+    readers.clear()
+    held = _held_outside(nodes, edges)
+    result += [nodes[n] for n in held if any(a is old for a in nodes[n].args)]
+    return [v for v in result if v is not root]
+
+
+def _closure(root: Value) -> tuple[list[Value], dict[int, int]]:
+    """Return the pending nodes that ``root`` needs, and by id how many edges lead to each."""
+    nodes: list[Value] = []
+    edges: dict[int, int] = {}
+    stack = [root]
+    while stack:
+        v = stack.pop()
+        if id(v) in edges:
+            continue
+        edges[id(v)] = 0
+        nodes.append(v)
+        stack.extend(a for a in v.args if a.real is None and a.args)
+    for v in nodes:
+        for a in v.args:
+            if id(a) in edges:
+                edges[id(a)] += 1
+    return nodes, edges
+
+
+def _held_outside(nodes: list[Value], edges: dict[int, int]) -> list[int]:
+    """Return the positions of nodes to which more references lead than the graph's own.
+
+    A node that nobody else holds has the list's reference, the call's own, and one an edge.
+    """
+    probe = [object()]
+    own = sys.getrefcount(probe[0])
+    return [
+        n for n in range(len(nodes)) if sys.getrefcount(nodes[n]) - own > edges[id(nodes[n])]
+    ]

@@ -1,0 +1,179 @@
+"""The Backend protocol: all that the layers above know of a kernel device.
+
+Owns the protocol and the small records that cross it. Imports nothing of lazyarr. The two
+implementations are ``pycuda_backend`` (a GPU) and ``sim`` (CUDA C on the CPU); ``select`` picks one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+HostBytes = npt.NDArray[np.uint8]
+Dim3 = tuple[int, int, int]
+
+
+class DeviceUnavailableError(RuntimeError):
+    """A device was asked for that this process cannot use; the text says what is missing."""
+
+
+class CompileError(RuntimeError):
+    """CUDA C that the compiler refused; the text shows the compiler's log and the source line."""
+
+
+class KernelError(RuntimeError):
+    """A kernel that failed while it ran (the text names the kernel, and the argument if known)."""
+
+
+class Memory(Protocol):
+    """One allocation of device memory. It is given back with ``Backend.release``."""
+
+    ptr: int
+    nbytes: int
+
+
+class Access(NamedTuple):
+    """The bytes one pointer argument of a launch may touch, and how: ``r``, ``w`` or ``rw``."""
+
+    ptr: int
+    nbytes: int
+    mode: str
+    name: str
+
+
+class Function(Protocol):
+    """A ``__global__`` function of a loaded module."""
+
+    name: str
+
+
+class Module(Protocol):
+    """Compiled and loaded CUDA C."""
+
+    names: tuple[str, ...]
+    cached: bool  # the binary came from the disk cache, not from the compiler
+    build_seconds: float
+
+    def function(self, name: str) -> Function:
+        """Return the function, or raise ``KeyError`` whose text lists the names that exist."""
+        ...
+
+
+class MemoryInfo(NamedTuple):
+    """Device memory in bytes: ``used`` by live allocations, ``peak`` of it, ``pooled`` in all."""
+
+    used: int
+    peak: int
+    pooled: int
+    free: int
+    total: int
+
+
+class Event(Protocol):
+    """A point in a stream."""
+
+    def synchronize(self) -> None: ...
+
+    def milliseconds_since(self, earlier: Any) -> float: ...
+
+
+class Backend(Protocol):
+    """One kernel device.
+
+    Every method may be called from any thread, inside ``with backend.batch():`` (except ``batch``,
+    ``release`` and ``host_buffer`` themselves). All work goes to the calling context's current stream.
+    """
+
+    kind: str  # "cuda" or "sim"
+    ordinal: int
+    target: str  # what a binary is for: "sm_90", "sim-x86_64"; part of every kernel key
+    checked: bool  # launches must come with their ``Access`` records
+    multiprocessors: int
+
+    @property
+    def stream_handle(self) -> int:
+        """The current stream as an integer; 0 is the null stream."""
+        ...
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Make the device current for the calling thread, in balance, and drain releases."""
+        ...
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Return at least ``nbytes`` (> 0) of uninitialised memory, aligned to 256 bytes."""
+        ...
+
+    def release(self, memory: Memory) -> None:
+        """Queue the memory to be freed. Safe in a finalizer, in any thread: it only appends."""
+        ...
+
+    def host_buffer(self, nbytes: int) -> HostBytes:
+        """Return host memory to copy through: page-locked and pooled within the budget."""
+        ...
+
+    def copy_to_device(self, destination: int, source: HostBytes) -> None:
+        """Copy host bytes to a device address. Asynchronous only if ``source`` is page-locked."""
+        ...
+
+    def copy_to_host(self, destination: HostBytes, source: int) -> None:
+        """Copy device bytes to the host and wait until they are there."""
+        ...
+
+    def copy_on_device(self, destination: int, source: int, nbytes: int) -> None: ...
+
+    def fill_zero(self, destination: int, nbytes: int) -> None: ...
+
+    def compile(self, source: str, options: Sequence[str] = ()) -> Module:
+        """Compile (or take from the disk cache) and load CUDA C. Raises ``CompileError``."""
+        ...
+
+    def launch(
+        self,
+        function: Any,
+        grid: Dim3,
+        block: Dim3,
+        arguments: bytes,
+        shared: int = 0,
+        accesses: Sequence[Access] | None = None,
+    ) -> None:
+        """Queue one launch. ``arguments`` is the parameter block, packed with C alignment."""
+        ...
+
+    def record(self) -> Event:
+        """Record an event in the current stream."""
+        ...
+
+    def synchronize(self) -> None: ...
+
+    def memory_info(self) -> MemoryInfo: ...
+
+    def free_cached(self) -> None:
+        """Give cached blocks back to the system."""
+        ...
+
+    def matmul(self, call: MatmulCall) -> None:
+        """Batched matrix product by the device's library (cuBLAS; NumPy on ``sim``)."""
+        ...
+
+
+class MatmulCall(NamedTuple):
+    """``out[b] = a[b] @ b[b]`` for ``batch`` matrices that lie at fixed strides (in elements).
+
+    ``a`` is m x k, ``b`` k x n, ``out`` m x n, ``out`` C-contiguous. In each operand one of the two
+    matrix strides is 1; a batch stride of 0 repeats one matrix. Pointers include view offsets.
+    """
+
+    dtype: np.dtype[Any]
+    batch: int
+    m: int
+    n: int
+    k: int
+    a: int
+    a_strides: tuple[int, int, int]  # batch, row, column
+    b: int
+    b_strides: tuple[int, int, int]
+    out: int

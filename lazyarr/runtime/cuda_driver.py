@@ -1,0 +1,199 @@
+"""The CUDA driver's calls that PyCUDA cannot make on a stream it did not create.
+
+PyCUDA's ``Stream`` wraps no foreign handle, its ``Event`` cannot make the null stream wait and must
+die in the right context; here a stream and an event are integers. Owns the ``ctypes`` signatures
+and the errors' text. Imports ``runtime.base``; loads the driver when a ``Driver`` is made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, NoReturn
+
+from lazyarr.runtime.base import Dim3, KernelError
+
+_INT = ctypes.c_int
+_UINT = ctypes.c_uint
+_SIZE = ctypes.c_size_t
+_HANDLE = ctypes.c_void_p
+_DEVICE = ctypes.c_uint64
+_OUT = ctypes.c_void_p  # passed with byref
+
+# These return at once: the interpreter lock is held over them, which is cheaper.
+_SHORT: dict[str, tuple[Any, ...]] = {
+    "cuEventCreate": (_OUT, _UINT),
+    "cuEventRecord": (_HANDLE, _HANDLE),
+    "cuEventQuery": (_HANDLE,),
+    "cuEventElapsedTime": (_OUT, _HANDLE, _HANDLE),
+    "cuStreamWaitEvent": (_HANDLE, _HANDLE, _UINT),
+    "cuMemsetD8Async": (_DEVICE, ctypes.c_ubyte, _SIZE, _HANDLE),
+    "cuMemcpyDtoDAsync_v2": (_DEVICE, _DEVICE, _SIZE, _HANDLE),
+    "cuModuleLoadData": (_OUT, _HANDLE),
+    "cuModuleGetFunction": (_OUT, _HANDLE, ctypes.c_char_p),
+    "cuFuncSetAttribute": (_HANDLE, _INT, _INT),
+    "cuLaunchKernel": (_HANDLE, *(_UINT,) * 7, _HANDLE, _HANDLE, _HANDLE),
+    "cuGetErrorName": (_INT, _OUT),
+    "cuGetErrorString": (_INT, _OUT),
+}
+# These may wait: other threads run meanwhile.
+_WAITING: dict[str, tuple[Any, ...]] = {
+    "cuCtxSynchronize": (),
+    "cuStreamSynchronize": (_HANDLE,),
+    "cuEventSynchronize": (_HANDLE,),
+    "cuMemcpyHtoDAsync_v2": (_DEVICE, _HANDLE, _SIZE, _HANDLE),
+    "cuMemcpyDtoHAsync_v2": (_HANDLE, _DEVICE, _SIZE, _HANDLE),
+}
+
+_OUT_OF_MEMORY = 2
+_NOT_READY = 600
+# From here on the errors are a kernel's, and the context is lost with them.
+_KERNEL_ERRORS = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_PARAMETER_BYTES = 32764  # CUDA's limit for one launch
+
+
+class Driver:
+    """The driver's functions, checked. The calling thread has the right context current.
+
+    ``last_kernel`` names what was launched last; a kernel's failure shows up in a later call, and
+    the error then says so.
+    """
+
+    def __init__(self) -> None:
+        name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+        holding = ctypes.PyDLL(name)
+        letting_go = ctypes.CDLL(name)
+        for library, table in ((holding, _SHORT), (letting_go, _WAITING)):
+            for symbol, types in table.items():
+                function = getattr(library, symbol)
+                function.argtypes = types
+                function.restype = _INT
+                setattr(self, "_" + symbol.removesuffix("_v2"), function)
+        self.last_kernel = ""
+
+    def __getattr__(self, name: str) -> Any:  # for the type checker: set in __init__
+        raise AttributeError(name)
+
+    def fail(self, code: int, what: str) -> NoReturn:
+        """Raise the exception for a driver's error code."""
+        texts = []
+        for look_up in (self._cuGetErrorName, self._cuGetErrorString):
+            text = ctypes.c_char_p()
+            look_up(code, ctypes.byref(text))
+            texts.append((text.value or b"?").decode())
+        message = f"{what} failed: {texts[0]} ({texts[1]})"
+        if code == _OUT_OF_MEMORY:
+            raise MemoryError(message)
+        if code in _KERNEL_ERRORS:
+            message = kernel_failure(message, self.last_kernel)
+        raise KernelError(message)
+
+    def synchronize(self) -> None:
+        """Wait for all work in the context."""
+        if code := self._cuCtxSynchronize():
+            self.fail(code, "waiting for the device")
+
+    def synchronize_stream(self, stream: int) -> None:
+        if code := self._cuStreamSynchronize(stream):
+            self.fail(code, "waiting for a stream")
+
+    def copy_in(self, destination: int, source: int, nbytes: int, stream: int) -> None:
+        """Host to device. Pageable memory is staged by the driver before this returns."""
+        if code := self._cuMemcpyHtoDAsync(destination, source, nbytes, stream):
+            self.fail(code, f"copying {nbytes} bytes to the device")
+
+    def copy_out(self, destination: int, source: int, nbytes: int, stream: int) -> None:
+        """Device to host; into page-locked memory it does not wait."""
+        if code := self._cuMemcpyDtoHAsync(destination, source, nbytes, stream):
+            self.fail(code, f"copying {nbytes} bytes to the host")
+
+    def copy_within(self, destination: int, source: int, nbytes: int, stream: int) -> None:
+        if code := self._cuMemcpyDtoDAsync(destination, source, nbytes, stream):
+            self.fail(code, f"copying {nbytes} bytes on the device")
+
+    def fill(self, destination: int, value: int, nbytes: int, stream: int) -> None:
+        if code := self._cuMemsetD8Async(destination, value, nbytes, stream):
+            self.fail(code, f"filling {nbytes} bytes on the device")
+
+    def create_event(self) -> int:
+        event = ctypes.c_void_p()
+        if code := self._cuEventCreate(ctypes.byref(event), 0):
+            self.fail(code, "creating an event")
+        return event.value or 0
+
+    def record_event(self, event: int, stream: int) -> None:
+        if code := self._cuEventRecord(event, stream):
+            self.fail(code, "recording an event")
+
+    def event_done(self, event: int) -> bool:
+        code = self._cuEventQuery(event)
+        if code and code != _NOT_READY:
+            self.fail(code, "querying an event")
+        return not code
+
+    def synchronize_event(self, event: int) -> None:
+        if code := self._cuEventSynchronize(event):
+            self.fail(code, "waiting for an event")
+
+    def milliseconds(self, earlier: int, later: int) -> float:
+        result = ctypes.c_float()
+        if code := self._cuEventElapsedTime(ctypes.byref(result), earlier, later):
+            self.fail(code, "timing two events")
+        return result.value
+
+    def wait_event(self, stream: int, event: int) -> None:
+        if code := self._cuStreamWaitEvent(stream, event, 0):
+            self.fail(code, "making a stream wait for an event")
+
+    def load(self, binary: bytes) -> int:
+        module = ctypes.c_void_p()
+        if code := self._cuModuleLoadData(ctypes.byref(module), binary):
+            self.fail(code, "loading a module")
+        return module.value or 0
+
+    def launcher(self, module: int, symbol: str, name: str) -> Launcher:
+        function = ctypes.c_void_p()
+        if code := self._cuModuleGetFunction(ctypes.byref(function), module, symbol.encode()):
+            self.fail(code, f"finding the kernel {name!r}")
+        return Launcher(self, function.value or 0, name)
+
+
+class Launcher:
+    """A kernel that can be launched on any stream handle."""
+
+    def __init__(self, driver: Driver, function: int, name: str) -> None:
+        self._driver = driver
+        self._function = function
+        self._name = name
+        # The driver copies the parameters before it returns, so one buffer serves every launch.
+        self._parameters = ctypes.create_string_buffer(_PARAMETER_BYTES)
+        self._size = ctypes.c_size_t()
+        self._extra = (ctypes.c_void_p * 5)(
+            1, ctypes.addressof(self._parameters), 2, ctypes.addressof(self._size), None
+        )
+
+    def allow_shared(self, nbytes: int) -> None:
+        if code := self._driver._cuFuncSetAttribute(self._function, _MAX_DYNAMIC_SHARED, nbytes):
+            self._driver.fail(code, f"giving {self._name!r} {nbytes} bytes of shared memory")
+
+    def launch(self, grid: Dim3, block: Dim3, arguments: bytes, shared: int, stream: int) -> None:
+        size = len(arguments)
+        if size > _PARAMETER_BYTES:
+            raise KernelError(f"kernel {self._name!r}: {size} bytes of arguments are too many")
+        ctypes.memmove(self._parameters, arguments, size)
+        self._size.value = size
+        code = self._driver._cuLaunchKernel(
+            self._function, *grid, *block, shared, stream, None, self._extra
+        )
+        if code:
+            what = f"launching {self._name!r} with grid {grid}, block {block}, shared {shared}"
+            self._driver.fail(code, what)
+
+
+def kernel_failure(message: str, last_kernel: str) -> str:
+    """Return the text of an error that a kernel launched earlier caused."""
+    return (
+        f"{message}: a kernel failed while it ran; the last one launched was {last_kernel!r}. "
+        "The device cannot be used again in this process"
+    )

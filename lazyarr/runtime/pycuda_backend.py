@@ -1,0 +1,572 @@
+"""CUDA through PyCUDA: contexts, memory, modules, launches, copies. No other file imports it.
+
+Owns ``CudaBackend``. Imports the rest of ``runtime``; ``pycuda`` only when a device is looked for.
+Importing this module makes no CUDA call.
+
+What PyCUDA asks of its user, and how it is met here:
+
+* Its stack of contexts is per thread, and the process aborts if a thread ends with one pushed.
+  A context is pushed by ``_Batch`` alone, in balance.
+* A context object belongs to the thread that made it; elsewhere its clean-up does nothing. A
+  short-lived thread makes ours, so that ``detach`` is no more than "stay quiet" everywhere.
+* The last block a pool gives back makes it look for a current context, and throws in a destructor
+  if there is none. Every pool keeps one block for good, so no finalizer gets there.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from lazyarr.runtime import cuda_process, nvrtc
+from lazyarr.runtime.base import (
+    Access,
+    CompileError,
+    DeviceUnavailableError,
+    Dim3,
+    HostBytes,
+    KernelError,
+    MatmulCall,
+    Memory,
+    MemoryInfo,
+)
+from lazyarr.runtime.cache import open_cache
+from lazyarr.runtime.cuda_driver import Driver, kernel_failure
+from lazyarr.runtime.cuda_libraries import Blas
+from lazyarr.runtime.cuda_objects import (
+    CudaEvent,
+    CudaFunction,
+    CudaMemory,
+    CudaModule,
+    HostPool,
+    stream_handle,
+)
+
+# An event costs as much as a small upload, so uploads share one, up to so many and so large.
+_SHARED_EVENT = 16
+_SHARED_BYTES = 1 << 16
+_SMALLEST = 256
+_KERNEL_FAILURE = re.compile(
+    "illegal|misaligned|unspecified launch failure|device-side assert|invalid program counter|"
+    "invalid device .*address space|stack error|timed out"
+)
+
+_drv: Any = None  # pycuda.driver, once CUDA is initialised
+_host_pool: HostPool | None = None
+
+
+def _load() -> Any:
+    """Import PyCUDA's driver module and initialise CUDA."""
+    global _drv
+    if _drv is None:
+        import pycuda.driver
+
+        pycuda.driver.init()
+        _drv = pycuda.driver
+    return _drv
+
+
+def available() -> list[int] | str:
+    """Return the ordinals of the GPUs, or what is missing. Leaves no context current."""
+    try:
+        with cuda_process.busy():
+            count = _load().Device.count()
+    except ImportError as error:
+        if "libcuda" in str(error):
+            return f"the NVIDIA driver was not found ({error})"
+        return f"PyCUDA cannot be imported ({error}): pip install 'lazyarr[cuda13]'"
+    except DeviceUnavailableError as error:
+        return str(error)
+    except _pycuda_error() as error:
+        return f"the CUDA driver found no usable GPU ({error})"
+    return list(range(count)) if count else "the CUDA driver found no GPU"
+
+
+def _pycuda_error() -> type[Exception]:
+    import pycuda.driver
+
+    error: type[Exception] = pycuda.driver.Error
+    return error
+
+
+def _is_page_locked(array: Any) -> bool:
+    """Whether an array lies in memory that ``host_buffer`` gave."""
+    while type(array) is np.ndarray:
+        array = array.base
+    return isinstance(array, _drv.PooledHostAllocation)
+
+
+class _Stream:
+    """A stream as launches and allocations need it. ``pycuda``: the argument PyCUDA takes."""
+
+    __slots__ = ("allocate", "foreign", "handle", "pycuda")
+
+    def __init__(self, handle: int, pycuda: Any, foreign: bool, pool: Any) -> None:
+        self.handle = handle
+        self.pycuda = pycuda
+        self.foreign = foreign
+        self.allocate = pool.allocate
+
+
+class _Batch:
+    """Makes one backend's context current in one thread, as often as it is entered."""
+
+    __slots__ = (
+        "_backend",
+        "_depth",
+        "_outer",
+        "_pop",
+        "_process",
+        "_push",
+        "_released",
+        "_thread",
+    )
+
+    def __init__(self, backend: CudaBackend) -> None:
+        self._backend = backend
+        self._push = backend.context.push
+        self._pop = backend.context.pop
+        self._released = backend.released
+        self._process = cuda_process.process
+        self._thread = cuda_process.this_thread()
+        self._depth = 0
+        # Batches of other devices may lie between two of ours: each entry remembers both.
+        self._outer: list[tuple[cuda_process.Batch | None, int]] = []
+
+    def __enter__(self) -> None:
+        thread = self._thread
+        outer = thread.batch
+        if outer is self:
+            self._depth += 1
+        else:
+            # Set before `closed` is looked at: the exit handler does the two in reverse.
+            thread.batch = self
+            try:
+                if self._process.closed:
+                    self._process.refuse()
+                self._push()
+            except BaseException:
+                thread.batch = outer
+                raise
+            self._outer.append((outer, self._depth))
+            self._depth = 1
+        if self._released:
+            try:
+                self._backend.drain()
+            except BaseException:
+                self.__exit__()
+                raise
+
+    def __exit__(self, *exception: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            try:
+                self._pop()
+            finally:
+                self._thread.batch, self._depth = self._outer.pop()
+
+    def unwind(self) -> None:
+        """Leave the batch at whatever depth it was entered."""
+        self._depth = 1
+        self.__exit__()
+
+
+class _Batches(threading.local):
+    def __init__(self, backend: CudaBackend) -> None:
+        self.batch = _Batch(backend)
+
+
+class CudaBackend:
+    """One GPU on its primary context, which torch, CuPy and JAX use too. See ``base.Backend``."""
+
+    kind = "cuda"
+    checked = False
+
+    def __init__(self, ordinal: int = 0) -> None:
+        found = available()
+        if isinstance(found, str):
+            raise DeviceUnavailableError(f"device cuda:{ordinal} is not available: {found}")
+        if ordinal not in found:
+            raise DeviceUnavailableError(
+                f"device cuda:{ordinal} is not available: the GPUs here are "
+                + ", ".join(f"cuda:{n}" for n in found)
+            )
+        self.ordinal = ordinal
+        self.released: deque[Any] = deque()
+        self._idle_events: list[int] = []
+        self.driver = Driver()
+        self._in_flight: deque[tuple[CudaEvent, list[HostBytes]]] = deque()
+        self._unrecorded: list[HostBytes] = []
+        self._unrecorded_bytes = 0
+        self._copies = threading.Lock()  # over the three above
+        self._modules: dict[tuple[str, tuple[str, ...]], CudaModule] = {}
+        self._pools: dict[int, Any] = {}
+        self._blas = Blas()
+        self._used = 0
+        self._peak = 0
+        device = _drv.Device(ordinal)
+        major, minor = device.compute_capability()
+        self.target = f"sm_{major}{minor}"
+        self.multiprocessors: int = device.get_attribute(_drv.device_attribute.MULTIPROCESSOR_COUNT)
+        with cuda_process.busy():
+            self.context = _retain(device)
+            self._batches = _Batches(self)
+            self._error: type[Exception] = _drv.Error
+            cuda_process.register(self)
+            with self.batch():
+                null = _Stream(0, None, False, self._pool(0))
+        self._stream: ContextVar[_Stream] = ContextVar(f"lazyarr_cuda{ordinal}", default=null)
+
+    def __repr__(self) -> str:
+        return f"CudaBackend({self.ordinal})"
+
+    # Contexts and streams.
+
+    def batch(self) -> _Batch:
+        """Make the device current for the calling thread. Nested batches cost a count only."""
+        batch: _Batch = self._batches.batch
+        return batch
+
+    @property
+    def stream_handle(self) -> int:
+        """The current stream as an integer; 0 is the null stream."""
+        return self._stream.get().handle
+
+    @contextmanager
+    def use_stream(self, stream: Any) -> Iterator[None]:
+        """Send the work of this context (thread, task) to another stream of this device.
+
+        Takes a PyCUDA, torch or CuPy stream, an object with ``__cuda_stream__``, a handle, or None
+        for the null stream. The caller keeps the stream alive until its work is done.
+        """
+        handle = stream_handle(stream)
+        own = stream if isinstance(stream, _drv.Stream) else None
+        with self.batch():
+            pool = self._pool(handle)
+        chosen = _Stream(handle, own, own is None and handle != 0, pool)
+        token = self._stream.set(chosen)
+        try:
+            yield
+        finally:
+            self._stream.reset(token)
+
+    def record(self) -> CudaEvent:
+        """Record an event in the current stream."""
+        handle = self._idle_events.pop() if self._idle_events else self.driver.create_event()
+        event = CudaEvent(self.driver, self._idle_events, handle)
+        self.driver.record_event(handle, self._stream.get().handle)
+        return event
+
+    def wait(self, event: CudaEvent) -> None:
+        """Make the current stream wait for an event of any stream, without waiting here."""
+        self.driver.wait_event(self._stream.get().handle, event.handle)
+
+    def synchronize(self) -> None:
+        """Wait for all work on the device. Raises ``KernelError`` if a kernel failed."""
+        self._wait(self.driver.synchronize)
+
+    # Memory.
+
+    def _pool(self, handle: int) -> Any:
+        """Return the pool of a stream: a block comes back to where it was last used."""
+        pool = self._pools.get(handle)
+        if pool is None:
+            pool = _drv.DeviceMemoryPool()
+            cuda_process.leak(pool)  # its destructor would free into a context that is gone
+            _keep_a_block(pool)
+            self._pools[handle] = pool
+        return pool
+
+    def allocate(self, nbytes: int) -> CudaMemory:
+        """Return at least ``nbytes`` from the current stream's pool.
+
+        Raises ``MemoryError`` once queued releases, pools and Python's garbage gave nothing more.
+        """
+        stream = self._stream.get()
+        size = nbytes if nbytes > _SMALLEST else _SMALLEST
+        try:
+            handle = stream.allocate(size)
+        except self._error as error:
+            handle = self._allocate_again(stream, size, error)
+        used = self._used = self._used + nbytes
+        if used > self._peak:
+            self._peak = used
+        return CudaMemory(int(handle), nbytes, handle)
+
+    def _allocate_again(self, stream: _Stream, size: int, error: Exception) -> Any:
+        if not isinstance(error, _drv.MemoryError):
+            raise self._failure(error, f"allocating {size} bytes") from error
+        self.drain()
+        self.free_cached()
+        try:
+            return stream.allocate(size)
+        except _drv.MemoryError:
+            info = self.memory_info()
+            raise MemoryError(
+                f"cuda:{self.ordinal} cannot allocate {size} bytes: {info.free} of {info.total} "
+                f"bytes are free, {info.used} are in use by arrays (at most {info.peak} so far)"
+            ) from error
+        finally:
+            for pool in self._pools.values():
+                with suppress(_drv.Error):
+                    _keep_a_block(pool)
+
+    def release(self, memory: Memory) -> None:
+        """Queue the memory to be given back. Safe in any finalizer: it only appends."""
+        self.released.append(memory)
+
+    def drain(self) -> None:
+        """Give back what was released. Called with the context current."""
+        released = self.released
+        while released:
+            memory = released.popleft()
+            if memory.handle is not None:
+                memory.handle = None
+                self._used -= memory.nbytes
+
+    def memory_info(self) -> MemoryInfo:
+        """Return how much memory is in use, pooled and free."""
+        free, total = _drv.mem_get_info()
+        pooled = sum(pool.managed_bytes for pool in self._pools.values())
+        return MemoryInfo(self._used, self._peak, pooled, free, total)
+
+    def free_cached(self) -> None:
+        """Give the blocks that pools hold back to the system: the device's and page-locked ones."""
+        for pool in self._pools.values():
+            pool.free_held()
+            with suppress(_drv.Error):
+                _keep_a_block(pool)
+        if _host_pool is not None:
+            _host_pool.pool.free_held()
+
+    def host_buffer(self, nbytes: int) -> HostBytes:
+        """Return host memory: page-locked within the budget, else pageable.
+
+        It goes back to the pool when the array and its last view are gone.
+        """
+        global _host_pool
+        if nbytes and not cuda_process.process.closed:
+            with self.batch():
+                if _host_pool is None:
+                    _host_pool = HostPool(_drv)
+                buffer = _host_pool.allocate(nbytes)
+            if buffer is not None:
+                return buffer
+        return np.empty(nbytes, np.uint8)
+
+    # Copies.
+
+    def copy_to_device(self, destination: int, source: HostBytes) -> None:
+        """Queue a copy to the device.
+
+        From page-locked memory it is asynchronous: ``source`` is kept alive, but it must not be
+        written before the device has done the copy (``record``, then ``Event.synchronize``).
+        Pageable memory may be written as soon as this returns.
+        """
+        nbytes = source.nbytes
+        if not nbytes:
+            return
+        stream = self._stream.get()
+        if stream.foreign:
+            self.driver.copy_in(destination, source.ctypes.data, nbytes, stream.handle)
+        else:
+            try:
+                _drv.memcpy_htod_async(destination, source, stream.pycuda)
+            except self._error as error:
+                raise self._failure(error, f"copying {nbytes} bytes to the device") from error
+        if _is_page_locked(source):
+            self._keep(source, stream)
+
+    def _keep(self, source: HostBytes, stream: _Stream) -> None:
+        """Hold a source until its copy is done; small ones on the null stream share an event."""
+        with self._copies:
+            self._let_go()
+            if stream.handle:
+                self._in_flight.append((self.record(), [source]))
+                return
+            self._unrecorded.append(source)
+            self._unrecorded_bytes += source.nbytes
+            full = len(self._unrecorded) >= _SHARED_EVENT
+            if full or self._unrecorded_bytes >= _SHARED_BYTES:
+                self._in_flight.append((self.record(), self._take_unrecorded()))
+
+    def copy_to_host(self, destination: HostBytes, source: int) -> None:
+        """Copy device bytes to the host and wait until they are there.
+
+        Raises ``KernelError`` if a kernel failed that was queued before.
+        """
+        nbytes = destination.nbytes
+        if not nbytes:
+            return
+        stream = self._stream.get()
+        if stream.foreign:
+            self.driver.copy_out(destination.ctypes.data, source, nbytes, stream.handle)
+        else:
+            try:
+                _drv.memcpy_dtoh_async(destination, source, stream.pycuda)
+            except self._error as error:
+                raise self._failure(error, f"copying {nbytes} bytes to the host") from error
+        if stream.handle:
+            self.driver.synchronize_stream(stream.handle)
+        else:
+            self._wait(lambda: self.driver.synchronize_stream(0))
+
+    def _wait(self, synchronize: Callable[[], None]) -> None:
+        """Wait for the null stream at least, and drop the sources that this shows to be done."""
+        with self._copies:
+            done = self._take_unrecorded()  # before: another thread may add some meanwhile
+        synchronize()
+        done.clear()
+        if self._in_flight:
+            with self._copies:
+                self._let_go()
+
+    def _take_unrecorded(self) -> list[HostBytes]:
+        """Return the sources that share the next event, and start anew. Called with the lock."""
+        taken = self._unrecorded
+        self._unrecorded = []
+        self._unrecorded_bytes = 0
+        return taken
+
+    def _let_go(self) -> None:
+        """Drop the sources of copies that are done. Called with the lock."""
+        waiting = self._in_flight
+        while waiting and waiting[0][0].done():
+            waiting.popleft()
+
+    def copy_on_device(self, destination: int, source: int, nbytes: int) -> None:
+        """Queue a copy between two places of this device that do not overlap."""
+        if nbytes:
+            self.driver.copy_within(destination, source, nbytes, self._stream.get().handle)
+
+    def fill_zero(self, destination: int, nbytes: int) -> None:
+        """Queue setting bytes to zero."""
+        if nbytes:
+            self.driver.fill(destination, 0, nbytes, self._stream.get().handle)
+
+    # Kernels.
+
+    def compile(self, source: str, options: Sequence[str] = ()) -> CudaModule:
+        """Compile, or take from a cache, and load. Raises ``CompileError``."""
+        key = (source, tuple(options))
+        module = self._modules.get(key)
+        if module is None:
+            module = self._modules[key] = self._build(*key)
+        return module
+
+    def _build(self, source: str, options: tuple[str, ...]) -> CudaModule:
+        started = time.perf_counter()
+        cache = open_cache() if nvrtc.is_cacheable(source, options) else None
+        parts = ("cuda", nvrtc.FORMAT_VERSION, self.target, nvrtc.compiler_identity(), options)
+        key = f"{parts!r}\n{source}".encode()
+        binary = cache.get(key) if cache else None
+        module = None
+        if binary is not None:
+            # A driver may refuse what another driver's compiler left in a shared cache.
+            with suppress(CompileError):
+                module = self._loaded(source, binary)
+                module.cached = True
+        if module is None:
+            binary = nvrtc.compile_cubin(source, self.target, options)
+            module = self._loaded(source, binary)
+            if cache:
+                cache.put(key, binary)
+        module.build_seconds = time.perf_counter() - started
+        return module
+
+    def _loaded(self, source: str, binary: bytes) -> CudaModule:
+        try:
+            raw = _drv.module_from_buffer(binary)
+        except self._error as error:
+            if _KERNEL_FAILURE.search(str(error)):
+                raise self._failure(error, "loading a module") from error
+            raise CompileError(f"the driver cannot load the binary: {error}") from error
+        return CudaModule(_drv, self.driver, source, binary, raw)
+
+    def launch(
+        self,
+        function: CudaFunction,
+        grid: Dim3,
+        block: Dim3,
+        arguments: bytes,
+        shared: int = 0,
+        accesses: Sequence[Access] | None = None,
+    ) -> None:
+        """Queue one launch on the current stream. ``accesses`` is not looked at."""
+        stream = self._stream.get()
+        if shared > function.shared_limit:
+            function.allow_shared(shared)
+        if stream.foreign:
+            function.launcher().launch(grid, block, arguments, shared, stream.handle)
+        else:
+            try:
+                function.start(grid, block, arguments, shared, stream.pycuda)
+            except self._error as error:
+                what = f"launching {function.name!r}, grid {grid}, block {block}, shared {shared}"
+                raise self._failure(error, what) from error
+        self.driver.last_kernel = function.name
+
+    def _failure(self, error: Exception, what: str) -> KernelError:
+        """Return our exception for one of PyCUDA's."""
+        message = f"{what}: {error}"
+        if _KERNEL_FAILURE.search(str(error)):
+            message = kernel_failure(message, self.driver.last_kernel)
+        return KernelError(message)
+
+    def matmul(self, call: MatmulCall) -> None:
+        """Queue a batched matrix product by cuBLAS: float32, float64, complex64, complex128."""
+        size = call.batch * call.m * call.n
+        if not size:
+            return
+        if call.k:
+            self._blas.matmul(call, self._stream.get().handle)
+        else:
+            self.fill_zero(call.out, size * call.dtype.itemsize)
+
+    # The end.
+
+    def close(self) -> None:
+        """Wait for the device, then make PyCUDA's objects die silently. For the exit handler."""
+        with suppress(self._error, KernelError):
+            self.context.push()
+            try:
+                self.driver.synchronize()
+            finally:
+                self.context.pop()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Mark the context as gone, with no call to CUDA: destructors then do nothing."""
+        with suppress(self._error):
+            self.context.detach()
+
+
+def _retain(device: Any) -> Any:
+    """Return the device's primary context, made by a thread that ends (see the module's text)."""
+    made: list[Any] = []
+
+    def work() -> None:
+        try:
+            made.append(device.retain_primary_context())
+        except _drv.Error as error:
+            made.append(error)
+
+    thread = threading.Thread(target=work, name="lazyarr-context")
+    thread.start()
+    thread.join()
+    if isinstance(made[0], Exception):
+        raise DeviceUnavailableError(f"the GPU's context cannot be used: {made[0]}") from made[0]
+    return made[0]
+
+
+def _keep_a_block(pool: Any) -> None:
+    """Leave one byte in the pool that no allocation takes: they ask for ``_SMALLEST`` or more."""
+    pool.allocate(1).free()

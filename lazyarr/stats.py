@@ -1,0 +1,121 @@
+"""Counters and the event list that lower layers report to.
+
+Owns the process-wide counters behind ``xp.stats`` and the list of active traces. Imports nothing
+of lazyarr, so that every layer can report.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+class Stats(NamedTuple):
+    """Counts since the last reset. Bytes are bytes; ``control`` counts small reads that steer."""
+
+    launches: int
+    compiles: int
+    h2d: int
+    d2h: int
+    bytes_h2d: int
+    bytes_d2h: int
+    control: int
+    library_calls: int
+    evaluations: int
+
+
+@dataclass(slots=True)
+class Event:
+    """One thing that happened: ``kind`` is kernel, copy, compile, evaluate or library.
+
+    ``seconds`` is host time from start to end of the call; ``gpu_seconds`` comes from device
+    events where the trace asked for them. ``line`` is the user's Python line.
+    """
+
+    kind: str
+    name: str
+    nbytes: int = 0
+    cause: str = ""
+    seconds: float = 0.0
+    gpu_seconds: float | None = None
+    line: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Counters:
+    """The live counters; increments happen under the caller's device lock or are single-thread."""
+
+    __slots__ = (
+        "bytes_d2h",
+        "bytes_h2d",
+        "compiles",
+        "control",
+        "d2h",
+        "evaluations",
+        "h2d",
+        "launches",
+        "library_calls",
+    )
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        for name in self.__slots__:
+            setattr(self, name, 0)
+
+    def snapshot(self) -> Stats:
+        return Stats(**{name: getattr(self, name) for name in Stats._fields})
+
+
+counters = Counters()
+sinks: list[list[Event]] = []  # one list an active trace
+_lock = threading.Lock()
+
+
+def emit(event: Event, started: float | None = None) -> None:
+    """Add an event to every active trace, with the user's line. Costs nothing without a trace."""
+    if not sinks:
+        return
+    if started is not None:
+        event.seconds = time.perf_counter() - started
+    if not event.line:
+        event.line = user_line()
+    with _lock:
+        for sink in sinks:
+            sink.append(event)
+
+
+def user_line() -> str:
+    """Return ``file:line`` of the innermost frame outside lazyarr."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return ""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def stats(*, reset: bool = False) -> Stats:
+    """Return the counts of launches, compiles, copies and their bytes since the last reset.
+
+    Parameters
+    ----------
+    reset : bool
+        Set every count to zero after reading it.
+
+    Returns
+    -------
+    Stats
+        A named tuple; it never changes after it was made. Forces nothing and copies nothing.
+    """
+    result = counters.snapshot()
+    if reset:
+        counters.reset()
+    return result

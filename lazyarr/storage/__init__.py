@@ -1,0 +1,1 @@
+"""Memory with a location: storages, the one copy function, the transfer guard."""

@@ -1,0 +1,53 @@
+"""The one function that copies between host and device.
+
+Every copy of the library passes here, so that every copy is counted and traced.
+"""
+
+from __future__ import annotations
+
+import time
+
+from .. import stats
+from ..runtime.base import Backend, HostBytes
+
+
+def copy(
+    backend: Backend,
+    direction: str,
+    device: int,
+    host: HostBytes,
+    cause: str,
+    *,
+    control: bool = False,
+) -> None:
+    """Copy ``host.nbytes`` bytes between a device address and a host buffer.
+
+    Parameters
+    ----------
+    direction : {"h2d", "d2h"}
+        A download waits until the bytes are there; an upload from page-locked memory does not.
+    cause : str
+        What asked for the bytes, for the trace.
+    control : bool
+        A small read that steers the library (a count, an error flag): counted apart.
+    """
+    if host.nbytes == 0:
+        return
+    started = time.perf_counter()
+    with backend.batch():
+        if direction == "h2d":
+            backend.copy_to_device(device, host)
+        else:
+            backend.copy_to_host(host, device)
+    count = stats.counters
+    if control:
+        count.control += 1
+    elif direction == "h2d":
+        count.h2d += 1
+        count.bytes_h2d += host.nbytes
+    else:
+        count.d2h += 1
+        count.bytes_d2h += host.nbytes
+    if stats.sinks:
+        kind = "control" if control else "copy"
+        stats.emit(stats.Event(kind, direction, host.nbytes, cause), started)

@@ -1,0 +1,127 @@
+"""Compiling CUDA C: architectures, flags, the text of errors. Needs NVRTC, but no GPU."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from lazyarr import _config
+from lazyarr.runtime import nvrtc
+from lazyarr.runtime.base import CompileError
+from lazyarr.runtime.names import kernel_names
+
+
+def has_nvrtc() -> bool:
+    try:
+        nvrtc._load()
+    except (ImportError, RuntimeError):
+        return False
+    return True
+
+
+needs_nvrtc = pytest.mark.skipif(not has_nvrtc(), reason="NVRTC is not installed")
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+
+ADD = 'extern "C" __global__ void f(float* p, float a, float b) { p[0] = p[1] * a + b; }'
+BROKEN = 'extern "C" __global__ void f(float* p){\n  p[0] = undeclared;\n}'
+
+
+@pytest.fixture(params=["nvrtc", pytest.param("nvcc", marks=needs_nvcc)])
+def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(_config, "config", replace(_config.config, compiler=request.param))
+    yield request.param
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_a_cubin_for_each_architecture(compiler: str, arch: str) -> None:
+    binary = nvrtc.compile_cubin(ADD, arch)
+    assert binary.startswith(b"\x7fELF")
+    assert b".text.f\0" in binary
+
+
+@needs_nvrtc
+def test_an_error_shows_line_and_text(compiler: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        nvrtc.compile_cubin(BROKEN, "sm_90")
+    text = str(caught.value)
+    assert 'line 2: error: identifier "undeclared" is undefined\n    p[0] = undeclared;' in text
+    assert "/tmp" not in text
+
+
+@needs_nvrtc
+def test_an_error_after_a_prelude_has_the_users_line(compiler: str) -> None:
+    source = '#define N 1\n\n\n#line 1 "mine.cu"\n' + BROKEN
+    with pytest.raises(CompileError) as caught:
+        nvrtc.compile_cubin(source, "sm_90")
+    assert "mine.cu, line 2: error" in str(caught.value)
+    assert "\n    p[0] = undeclared;" in str(caught.value)
+
+
+@needs_nvrtc
+def test_products_and_sums_are_not_contracted() -> None:
+    ptx = nvrtc.compile_cubin(ADD, "sm_999")  # a GPU newer than the compiler: PTX
+    assert b".version" in ptx
+    assert b"fma.rn" not in ptx
+    assert b"fma.rn" in nvrtc.compile_cubin(ADD, "sm_999", ["--fmad=true"])
+
+
+@needs_nvrtc
+def test_functions_are_for_the_device_by_default() -> None:
+    source = 'float g() { return 1; }\nextern "C" __global__ void f(float* p) { p[0] = g(); }'
+    assert nvrtc.compile_cubin(source, "sm_90")
+
+
+@needs_nvrtc
+def test_an_old_architecture_is_refused_by_name() -> None:
+    with pytest.raises(CompileError, match=r"sm_30 is too old"):
+        nvrtc.compile_cubin(ADD, "sm_30")
+
+
+@needs_nvrtc
+def test_an_unknown_option_is_an_error() -> None:
+    with pytest.raises(CompileError, match="no-such-option"):
+        nvrtc.compile_cubin(ADD, "sm_90", ["--no-such-option"])
+
+
+def test_what_may_be_cached() -> None:
+    assert nvrtc.is_cacheable(ADD, ["-DN=1"])
+    assert not nvrtc.is_cacheable(ADD, ["-Ihere"])
+    assert not nvrtc.is_cacheable("#include <x.h>\n" + ADD, [])
+    assert not nvrtc.is_cacheable(ADD + '\n # include "x.h"', [])
+
+
+def test_the_identity_tells_compilers_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = nvrtc.compiler_identity()
+    monkeypatch.setattr(_config, "config", replace(_config.config, compiler="nvcc"))
+    assert nvrtc.compiler_identity() != first
+
+
+def test_import_and_identity_load_no_compiler() -> None:
+    code = (
+        "import sys; from lazyarr.runtime import nvrtc; nvrtc.compiler_identity(); "
+        "assert not [m for m in sys.modules if m.startswith('cuda')], 'loaded'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        (ADD, ("f",)),
+        ("__global__ void a(int n) {}\nvoid __global__ b() {}", ("a", "b")),
+        ("__global__ void __launch_bounds__(sizeof(int) * 4, (2)) a(int n) {}", ("a",)),
+        ("template <typename T>\n__global__ static void\n  a\n  (T* p) { g(p); }", ("a",)),
+        ("// __global__ void no()\n/* __global__ void no() */ __global__ void a();", ("a",)),
+        ("__global__ void a(); __global__ void a() {}", ("a",)),
+        ('const char* s = "__global__ void no()"; void h();', ()),
+        ("", ()),
+    ],
+)
+def test_kernel_names(source: str, names: tuple[str, ...]) -> None:
+    assert kernel_names(source) == names
