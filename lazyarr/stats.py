@@ -51,27 +51,32 @@ class Event:
 class Counters:
     """The live counters; increments happen under the caller's device lock or are single-thread."""
 
-    __slots__ = (
-        "bytes_d2h",
-        "bytes_h2d",
-        "compiles",
-        "control",
-        "d2h",
-        "evaluations",
-        "h2d",
-        "launches",
-        "library_calls",
-    )
-
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        for name in self.__slots__:
-            setattr(self, name, 0)
+        self.launches = 0
+        self.compiles = 0
+        self.h2d = 0
+        self.d2h = 0
+        self.bytes_h2d = 0
+        self.bytes_d2h = 0
+        self.control = 0
+        self.library_calls = 0
+        self.evaluations = 0
 
     def snapshot(self) -> Stats:
-        return Stats(**{name: getattr(self, name) for name in Stats._fields})
+        return Stats(
+            self.launches,
+            self.compiles,
+            self.h2d,
+            self.d2h,
+            self.bytes_h2d,
+            self.bytes_d2h,
+            self.control,
+            self.library_calls,
+            self.evaluations,
+        )
 
 
 counters = Counters()

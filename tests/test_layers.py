@@ -39,12 +39,13 @@ LEVELS: list[set[str]] = [
     },
     {"lazyarr.codegen"},
     {"lazyarr.graph"},
-    {"lazyarr._array"},
+    {"lazyarr._array", "lazyarr._host", "lazyarr._repr"},
     {
         "lazyarr.api",
         "lazyarr.kernel",
         "lazyarr.profiling",
         "lazyarr.interchange",
+        "lazyarr._control",
         "lazyarr._info",
     },
     {"lazyarr", "lazyarr.__main__"},
@@ -54,6 +55,15 @@ LEVELS: list[set[str]] = [
 LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("lazyarr.runtime.select", "lazyarr.runtime.pycuda_backend"): "imports pycuda",
     ("lazyarr.runtime.select", "lazyarr.runtime.sim"): "only where sim is used",
+}
+
+# Methods of Array whose bodies live in a file that builds arrays: these go up, at the call only.
+ARRAY_METHODS: dict[tuple[str, str], str] = {
+    ("lazyarr._array", "lazyarr._host"): "host, to_device",
+    ("lazyarr._array", "lazyarr._repr"): "__repr__",
+    ("lazyarr._array", "lazyarr.interchange"): "__dlpack__, __cuda_array_interface__, __reduce__",
+    ("lazyarr._array", "lazyarr.api.creation"): "operators with a NumPy array",
+    ("lazyarr._array", "lazyarr.api.indexing"): "indexing by arrays",
 }
 
 # The backends, and who may import them.
@@ -140,7 +150,10 @@ def test_imports_go_one_way(name: str) -> None:
     wrong = [
         describe(found)
         for found in INTERNAL
-        if found.source == name and not found.typing and level(found.target) > level(name)
+        if found.source == name
+        and not found.typing
+        and level(found.target) > level(name)
+        and not (found.local and listed(found, ARRAY_METHODS))
     ]
     assert not wrong, f"{name} (level {level(name)}) imports from a higher level: {wrong}"
 
@@ -154,15 +167,14 @@ def test_local_imports_are_declared() -> None:
     wrong = [
         describe(found)
         for found in INTERNAL
-        if found.local and not found.typing and not declared_lazy(found)
+        if found.local and not found.typing and not listed(found, LAZY_IMPORTS | ARRAY_METHODS)
     ]
-    assert not wrong, f"local imports that LAZY_IMPORTS does not list: {wrong}"
+    assert not wrong, f"local imports that are not declared in this file: {wrong}"
 
 
-def declared_lazy(found: Import) -> bool:
+def listed(found: Import, pairs: dict[tuple[str, str], str]) -> bool:
     return any(
-        within(found.source, source) and within(found.target, target)
-        for source, target in LAZY_IMPORTS
+        within(found.source, source) and within(found.target, target) for source, target in pairs
     )
 
 

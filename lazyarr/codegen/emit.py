@@ -126,7 +126,7 @@ def emit_map(key: MapKey) -> str:
     _signature(out, key, _map_extents(key))
     vector = key.vector
     out.add(f"const U t = (U)blockIdx.x * {BLOCK} + threadIdx.x;")
-    if key.ndim == 1 and all(o.mode in ("flat", "scalar") for o in (*key.operands, *key.outputs)):
+    if key.ndim == 1 and all(o.mode in ("flat", "scalar") for _, o in _accesses(key)):
         out.add(f"const I i = (I)t * {vector};")
         out.add("if (i >= n) return;")
         _flat(out, key)
@@ -156,12 +156,12 @@ def divisor_parameters(name: str, axes: range, wide: bool) -> list[str]:
 
 
 def _accesses(key: MapKey) -> list[tuple[str, Operand]]:
-    outputs = [(f"y{k}", Operand(o.dtype, o.mode)) for k, o in enumerate(key.outputs)]
+    outputs = [(f"y{k}", Operand(y.dtype, y.mode)) for k, y in enumerate(key.outputs)]
     return outputs + [(f"x{k}", o) for k, o in enumerate(key.operands)]
 
 
 def _signature(out: Text, key: MapKey, extents: Sequence[str]) -> None:
-    parameters = [f"{dt.c_type(o.dtype)}* y{k}" for k, o in enumerate(key.outputs)]
+    parameters = [f"{dt.c_type(y.dtype)}* y{k}" for k, y in enumerate(key.outputs)]
     parameters += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(key.operands)]
     parameters += scalar_parameters(key.scalars)
     parameters += extents
@@ -174,8 +174,8 @@ def _flat(out: Text, key: MapKey) -> None:
     v = key.vector
     if v == 1:
         emit_body(out, key.body, key.operands, key.scalars, lambda k: _plain(key, k), "i")
-        for k, o in enumerate(key.outputs):
-            out.add(f"y{k}[i] = v{o.instruction};")
+        for k, y in enumerate(key.outputs):
+            out.add(f"y{k}[i] = v{y.instruction};")
         return
     flats = [k for k, o in enumerate(key.operands) if o.mode == "flat"]
     out.add(f"const bool whole = i + {v} <= n;")
@@ -190,8 +190,8 @@ def _flat(out: Text, key: MapKey) -> None:
         out.add(f"a{k}.v[u] = x{k}[i + u < n ? i + u : i];")
     out.add("}")
     out.add("}")
-    for k, o in enumerate(key.outputs):
-        out.add(f"LzVec<{dt.c_type(o.dtype)}, {v}> b{k};")
+    for k, y in enumerate(key.outputs):
+        out.add(f"LzVec<{dt.c_type(y.dtype)}, {v}> b{k};")
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
     emit_body(
@@ -202,12 +202,12 @@ def _flat(out: Text, key: MapKey) -> None:
         lambda k: f"a{k}.v[u]" if key.operands[k].mode == "flat" else f"x{k}[0]",
         "i + u",
     )
-    for k, o in enumerate(key.outputs):
-        out.add(f"b{k}.v[u] = v{o.instruction};")
+    for k, y in enumerate(key.outputs):
+        out.add(f"b{k}.v[u] = v{y.instruction};")
     out.add("}")
     out.add("if (whole) {")
-    for k, o in enumerate(key.outputs):
-        out.add(f"*(LzVec<{dt.c_type(o.dtype)}, {v}>*)(y{k} + i) = b{k};")
+    for k, y in enumerate(key.outputs):
+        out.add(f"*(LzVec<{dt.c_type(y.dtype)}, {v}>*)(y{k} + i) = b{k};")
     out.add("} else {")
     out.add(f"for (int u = 0; u < {v} && i + u < n; ++u) {{")
     for k, _ in enumerate(key.outputs):
@@ -220,7 +220,9 @@ def _plain(key: MapKey, k: int) -> str:
     return f"x{k}[i]" if key.operands[k].mode == "flat" else f"x{k}[0]"
 
 
-def split_index(out: Text, source: str, names: Sequence[str], divisors: Sequence[str], wide: bool) -> None:
+def split_index(
+    out: Text, source: str, names: Sequence[str], divisors: Sequence[str], wide: bool
+) -> None:
     """Write coordinates of ``source`` along axes, the last fastest; the first takes the rest."""
     out.add(f"U r_{names[0]} = {source};")
     rest = f"r_{names[0]}"
@@ -254,20 +256,18 @@ def _strided(out: Text, key: MapKey) -> None:
         if v > 1 and o.mode in ("flat", "run"):
             where = "i" if o.mode == "flat" else f"x{k}o"
             out.add(f"const {kind} a{k} = *(const {kind}*)(x{k} + {where});")
-    for k, o in enumerate(key.outputs):
-        out.add(f"LzVec<{dt.c_type(o.dtype)}, {v}> b{k};")
+    for k, y in enumerate(key.outputs):
+        out.add(f"LzVec<{dt.c_type(y.dtype)}, {v}> b{k};")
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
-    emit_body(
-        out, key.body, key.operands, key.scalars, lambda k: _strided_load(key, k), "i + u"
-    )
-    for k, o in enumerate(key.outputs):
-        out.add(f"b{k}.v[u] = v{o.instruction};")
+    emit_body(out, key.body, key.operands, key.scalars, lambda k: _strided_load(key, k), "i + u")
+    for k, y in enumerate(key.outputs):
+        out.add(f"b{k}.v[u] = v{y.instruction};")
     out.add("}")
-    for k, o in enumerate(key.outputs):
-        kind = f"LzVec<{dt.c_type(o.dtype)}, {v}>"
-        if o.mode in ("flat", "run"):
-            where = "i" if o.mode == "flat" else f"y{k}o"
+    for k, y in enumerate(key.outputs):
+        kind = f"LzVec<{dt.c_type(y.dtype)}, {v}>"
+        if y.mode in ("flat", "run"):
+            where = "i" if y.mode == "flat" else f"y{k}o"
             out.add(f"*({kind}*)(y{k} + {where}) = b{k};")
         else:
             out.add("#pragma unroll")

@@ -17,7 +17,7 @@ from .. import stats
 from ..runtime.base import Access, Backend, Dim3
 from ..storage.storage import DEVICE, Storage
 from .emit import emit_box, emit_map
-from .key import BoxKey, DType, KernelKey, MapKey
+from .key import Apply, BoxKey, DType, KernelKey, MapKey
 from .reduce import emit_reduce
 
 SCRATCH_BYTES = 16  # the widest accumulator: a pair, or a complex128
@@ -85,7 +85,7 @@ def describe(key: KernelKey) -> str:
     """Return a short name for traces: the operations that a kernel fuses."""
     if isinstance(key, BoxKey):
         return f"box({describe(key.inside)})"
-    names = [i.spec.op.name for i in key.body if hasattr(i, "spec")]
+    names = [i.spec.op.name for i in key.body if isinstance(i, Apply)]
     if not isinstance(key, MapKey):
         names += [spec.op.name for spec, _ in key.reductions]
     if len(names) > 8:
@@ -98,7 +98,9 @@ class Kernel:
 
     __slots__ = ("cached", "function", "name", "seconds", "source")
 
-    def __init__(self, backend: Backend, source: str, name: str, function: str = "lz_kernel") -> None:
+    def __init__(
+        self, backend: Backend, source: str, name: str, function: str = "lz_kernel"
+    ) -> None:
         started = time.perf_counter()
         self.name = name
         self.source = source

@@ -20,7 +20,7 @@ from .emit import (
     scalar_parameters,
     split_index,
 )
-from .key import ReduceKey
+from .key import Index, ReduceKey
 from .order import FINAL_LANES
 
 ROW_BLOCK = 256
@@ -81,7 +81,7 @@ def _parameters(key: ReduceKey) -> list[str]:
 
 
 def _uses_index(key: ReduceKey) -> bool:
-    return any(hasattr(i, "c") for i in key.body)
+    return any(isinstance(i, Index) for i in key.body)
 
 
 def _base(out: Text, key: ReduceKey) -> None:
@@ -109,9 +109,7 @@ def _element(out: Text, key: ReduceKey, k: str, lane: str) -> None:
     _combine_body(out, key, load, k, lane)
 
 
-def _combine_body(
-    out: Text, key: ReduceKey, load: Callable[[int], str], k: str, lane: str
-) -> None:
+def _combine_body(out: Text, key: ReduceKey, load: Callable[[int], str], k: str, lane: str) -> None:
     linear = f"(long long)m * lm + (long long)({k}) * lk"
     emit_body(out, key.body, key.operands, key.scalars, load, linear)
     for r, (spec, source) in enumerate(key.reductions):

@@ -24,7 +24,6 @@ from .node import Value
 from .views import View
 
 _MAX_PLANS = 4096
-_HELD_SHARE = 4  # pending values may hold this fraction of the device's memory: one quarter
 
 
 class DeviceRuntime(DeviceState):
@@ -34,8 +33,6 @@ class DeviceRuntime(DeviceState):
         super().__init__(backend_for(device))
         self.lock = threading.RLock()
         self.plans: dict[tuple[object, ...], Plan] = {}
-        with self.backend.batch():
-            self.held_limit = self.backend.memory_info().total // _HELD_SHARE
 
     def plan(self, key: tuple[object, ...]) -> Plan | None:
         return self.plans.get(key)
@@ -81,13 +78,9 @@ def force(values: Sequence[Value], cause: str) -> None:
     _run(runtime(device), pending, None, cause)
 
 
-def store(root: Value, target: Value, view: View, also: Sequence[Value]) -> None:
-    """Store ``root`` into the view of a real value, in the kernel that computes it.
-
-    ``also`` is made real in the same plan, before or while the target is written: the pending
-    readers of what is overwritten.
-    """
-    _run(runtime(target.device), [*also, root], (target, view), "write")
+def store(root: Value, target: Value, view: View) -> None:
+    """Store ``root`` into the view of a real value, in the kernel that computes it."""
+    _run(runtime(target.device), [root], (target, view), "write")
 
 
 def _run(

@@ -135,7 +135,7 @@ class Planner:
     @staticmethod
     def _space(v: Value) -> Shape:
         """Return the shape in which a node reads its operands."""
-        return v.extra[0] if type(v.spec) is ReduceSpec else v.shape  # type: ignore[no-any-return]
+        return v.extra[0] if type(v.spec) is ReduceSpec else v.shape
 
     def _joined(self, v: Value, a: Value) -> bool:
         """Whether a stored operand can still be computed in its consumer's kernel."""

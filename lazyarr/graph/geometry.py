@@ -145,9 +145,7 @@ class ReducePlan(NamedTuple):
     ragged: bool
 
 
-def plan_reduce(
-    shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: int
-) -> ReducePlan:
+def plan_reduce(shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: int) -> ReducePlan:
     """Choose collapsed axes, schedule and vector width for a reduction over ``axes``."""
     keep = [d for d in range(len(shape)) if d not in axes]
     scalar = [is_scalar(a.strides, shape) for a in accesses]
@@ -163,9 +161,7 @@ def plan_reduce(
         count *= n
     wide = needs_wide(count, full_shape, full)
     items = [a for a, s in zip(accesses, scalar, strict=True) if not s]
-    moved = [
-        Access(st, a.itemsize, a.misaligned) for st, a in zip(full, items, strict=True)
-    ]
+    moved = [Access(st, a.itemsize, a.misaligned) for st, a in zip(full, items, strict=True)]
     schedule = _schedule(kept, moved)
     vector = _reduce_vector(full_shape, len(reduced), moved, lanes) if schedule == "row" else 1
     result: list[list[Shape]] = [[], []]
@@ -183,17 +179,11 @@ def plan_reduce(
         result[0].append(k)
         result[1].append(r)
     ragged = len(reduced) == 1 and reduced[0] % vector != 0
-    return ReducePlan(
-        kept, reduced, modes, result[0], result[1], schedule, vector, wide, ragged
-    )
+    return ReducePlan(kept, reduced, modes, result[0], result[1], schedule, vector, wide, ragged)
 
 
-def _side(
-    shape: Shape, axes: list[int], strides: Sequence[Shape]
-) -> tuple[Shape, list[Shape]]:
-    return collapse(
-        tuple(shape[d] for d in axes), [tuple(s[d] for d in axes) for s in strides]
-    )
+def _side(shape: Shape, axes: list[int], strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
+    return collapse(tuple(shape[d] for d in axes), [tuple(s[d] for d in axes) for s in strides])
 
 
 def _schedule(kept: Shape, accesses: Sequence[Access]) -> str:

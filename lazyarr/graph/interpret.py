@@ -92,9 +92,7 @@ def _compute(v: Value) -> Array:
         return _box(v)
     if kind is CallSpec:
         return CALLS[spec.name](v)
-    arrays = [
-        cast_to(operand(v, k, v.shape), dtype) for k, dtype in enumerate(spec.compute)
-    ]
+    arrays = [cast_to(operand(v, k, v.shape), dtype) for k, dtype in enumerate(spec.compute)]
     return spec.numpy(*arrays)  # type: ignore[no-any-return]
 
 
@@ -103,7 +101,7 @@ def _box(v: Value) -> Array:
     result = operand(v, 1, v.shape).copy()
     inside = operand(v, 0, inner)
     keys = []
-    for first, step, count, back in zip(box.first, box.step, box.count, box.flipped, strict=True):
+    for first, step, count, back in zip(box.first, box.step, box.length, box.flipped, strict=True):
         stop = first + step * count
         keys.append(slice(first, stop, step))
         if back:

@@ -90,9 +90,7 @@ class Region:
                 stack.pop()
                 continue
             missing = [
-                a
-                for k, a in enumerate(v.args)
-                if self._is_node(v, k) and a not in self._done
+                a for k, a in enumerate(v.args) if self._is_node(v, k) and a not in self._done
             ]
             if missing:
                 stack.extend(missing)
@@ -112,9 +110,7 @@ class Region:
             return self._const(v)
         if kind is IndexSpec:
             first = self.tape.scalar_of[self.tape.slots[v]] if v.extra else 0
-            names = tuple(
-                self._scalar(first + j, dtype) for j, dtype in enumerate(v.spec.scalars)
-            )
+            names = tuple(self._scalar(first + j, dtype) for j, dtype in enumerate(v.spec.scalars))
             return self._add(Index(v.spec.c, v.spec.out_dtype, names))
         args = tuple(
             self._done[v.args[k]] if self._is_node(v, k) else self._edge(v, k)
@@ -178,8 +174,8 @@ def _source_pointer(k: int, source: Source) -> Pointer:
 
 def map_step(
     tape: Tape, region: Region, roots: list[Value], stores: dict[int, Target]
-) -> KernelStep | None:
-    """Return the step of an element-wise kernel, or None for an empty space."""
+) -> KernelStep | EmptyStep:
+    """Return the step of an element-wise kernel."""
     shape = roots[0].shape
     count = math.prod(shape)
     outputs = [stores.get(tape.slots[v]) for v in roots]
@@ -194,14 +190,15 @@ def map_step(
         for v, t in zip(roots, outputs, strict=True)
     ]
     accesses += [
-        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned)
-        for s in region.operands
+        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned) for s in region.operands
     ]
     plan = plan_map(shape, accesses)
     modes = ["flat" if m == "scalar" and k < len(roots) else m for k, m in enumerate(plan.modes)]
     key = MapKey(
         tuple(region.body),
-        tuple(Operand(s.dtype, m) for s, m in zip(region.operands, modes[len(roots) :], strict=True)),
+        tuple(
+            Operand(s.dtype, m) for s, m in zip(region.operands, modes[len(roots) :], strict=True)
+        ),
         tuple(
             Output(n, v.dtype, m)
             for n, v, m in zip(region.roots, roots, modes[: len(roots)], strict=True)
@@ -265,7 +262,7 @@ class EmptyStep:
             run.storages[slot] = Storage(run.backend, nbytes)
 
 
-def _empty_step(tape: Tape, roots: list[Value], stores: dict[int, Target]) -> Any:
+def _empty_step(tape: Tape, roots: list[Value], stores: dict[int, Target]) -> EmptyStep:
     slots = [tape.slots[v] for v in roots]
     return EmptyStep([Fresh(n, 0) for n in slots if n not in stores])
 
@@ -279,7 +276,7 @@ def _traffic(shape: Shape, accesses: Sequence[Access]) -> int:
     return total
 
 
-def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> Any:
+def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> KernelStep | EmptyStep:
     """Return the step of reductions over the same axes of one space."""
     shape, axes = roots[0].extra[0], roots[0].extra[1]
     elements = math.prod(shape[d] for d in axes)
@@ -288,8 +285,7 @@ def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> Any:
         return _empty_step(tape, roots, {})
     order = combination_order(results, elements)
     accesses = [
-        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned)
-        for s in region.operands
+        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned) for s in region.operands
     ]
     plan = plan_reduce(shape, axes, accesses, order.lanes)
     split = order.chunks > 1
@@ -373,7 +369,7 @@ def _reduce_grid(key: ReduceKey, results: int, chunks: int) -> tuple[tuple[int, 
     return (columns, chunks, 1), columns
 
 
-def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) -> Any:
+def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) -> KernelStep:
     """Return the step of ``root``: a box of an array replaced, the rest copied."""
     box = root.extra[0]
     shape = root.shape
@@ -383,14 +379,21 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     outside.add_operand(root, 1)
     strides = [_box_strides(_in_order(s.strides, root.extra[1]), box) for s in region.operands]
     linear = _box_strides(c_strides(root.extra[1]), box)
-    sizes, first, step, count, merged = _collapse_box(shape, box, [s for s, _ in strides] + [linear[0]])
-    scalar = [is_scalar(s, root.extra[1]) if s else False for s in (o.strides for o in region.operands)]
+    sizes, first, step, count, merged = _collapse_box(
+        shape, box, [s for s, _ in strides] + [linear[0]]
+    )
+    scalar = [
+        is_scalar(s, root.extra[1]) if s else False for s in (o.strides for o in region.operands)
+    ]
     wide = needs_wide(math.prod(sizes), sizes, [*merged, c_strides(sizes)])
     scalars = tuple(d for _, d in region.scalars)
     ndim = len(sizes)
     inside_key = MapKey(
         tuple(region.body),
-        tuple(Operand(s.dtype, "scalar" if one else "each") for s, one in zip(region.operands, scalar, strict=True)),
+        tuple(
+            Operand(s.dtype, "scalar" if one else "each")
+            for s, one in zip(region.operands, scalar, strict=True)
+        ),
         (Output(region.roots[0], root.dtype, "flat"),),
         scalars,
         ndim,
@@ -406,7 +409,9 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
         wide,
         1,
     )
-    whole = tuple(f == 0 and s == 1 and c == n for f, s, c, n in zip(first, step, count, sizes, strict=True))
+    whole = tuple(
+        f == 0 and s == 1 and c == n for f, s, c, n in zip(first, step, count, sizes, strict=True)
+    )
     key = BoxKey(inside_key, outside_key, tuple(s != 1 for s in step), whole)
     index = "q" if wide else "i"
     unsigned = "Q" if wide else "I"
@@ -447,7 +452,7 @@ def _box_strides(strides: Shape, box: Any) -> tuple[Shape, int]:
     """Return strides over the box's axes, and the first element where an axis runs backwards."""
     result = []
     shift = 0
-    for axis, back, count in zip(box.axes, box.flipped, box.count, strict=True):
+    for axis, back, count in zip(box.axes, box.flipped, box.length, strict=True):
         s = strides[axis] if axis >= 0 else 0
         if back:
             shift += (count - 1) * s
@@ -468,7 +473,7 @@ def _collapse_box(
     for d, n in enumerate(shape):
         if n == 1:
             continue
-        whole = box.first[d] == 0 and box.step[d] == 1 and box.count[d] == n
+        whole = box.first[d] == 0 and box.step[d] == 1 and box.length[d] == n
         fits = whole and bool(sizes) and step[-1] == 1
         if fits and all(m[-1] == s[d] * n for m, s in zip(merged, strides, strict=True)):
             sizes[-1] *= n
@@ -480,7 +485,7 @@ def _collapse_box(
         sizes.append(n)
         first.append(box.first[d])
         step.append(box.step[d])
-        count.append(box.count[d])
+        count.append(box.length[d])
         for m, s in zip(merged, strides, strict=True):
             m.append(s[d])
     if not sizes:

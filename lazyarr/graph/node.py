@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -24,9 +23,11 @@ from .views import Shape
 DType = np.dtype[Any]
 
 # Bounds on laziness: a value whose tree is larger is evaluated when it is built. The work counts
-# operations and leaves of the tree, shared parts as often as they are used.
+# operations and leaves of the tree, shared parts as often as they are used; leaves of half the
+# device's memory together count as much as it takes.
 MAX_WORK = 120
-_PURGE = 32
+_HALF_OF_MEMORY = 2 * MAX_WORK
+_LARGE = 1 << 28
 
 
 class LeafSpec:
@@ -117,12 +118,9 @@ class Value:
     """
 
     __slots__ = (
-        "__weakref__",
         "args",
-        "consumers",
         "device",
         "extra",
-        "held",
         "inlined",
         "offsets",
         "reads",
@@ -150,23 +148,11 @@ class Value:
         self.shape = shape
         self.device = device
         self.real: Storage | None = None
-        self.consumers: list[ref[Value]] | None = None
         self.inlined = False
         work = 1
-        held = 0
         for a in args:
-            if a.work:
-                work += a.work
-                held += a.held
-                seen = a.consumers
-                if seen is None:
-                    a.consumers = [ref(self)]
-                else:
-                    seen.append(ref(self))
-                    if len(seen) >= _PURGE and not len(seen) & (len(seen) - 1):
-                        a.consumers = [r for r in seen if _is_pending(r())]
+            work += a.work
         self.work = work
-        self.held = held
 
     @property
     def dtype(self) -> DType:
@@ -187,26 +173,21 @@ class Value:
         self.reads = None
         self.offsets = None
         self.extra = None
-        self.work = 1
-        self.held = storage.nbytes
-
-    def pending_consumers(self) -> list[Value]:
-        """Return the live values that still read this one."""
-        if self.consumers is None:
-            return []
-        live = [v for v in (r() for r in self.consumers) if _is_pending(v)]
-        self.consumers = [ref(v) for v in live] or None  # type: ignore[arg-type]
-        return live  # type: ignore[return-value]
+        self.work = leaf_work(storage)
 
 
-def _is_pending(value: Value | None) -> bool:
-    return value is not None and value.real is None and bool(value.args)
+def leaf_work(storage: Storage) -> int:
+    """Return what a leaf counts towards ``MAX_WORK``: more for a large share of the memory."""
+    backend = storage.backend
+    if backend is None or storage.nbytes < _LARGE:
+        return 1
+    return 1 + storage.nbytes * _HALF_OF_MEMORY // backend.memory_total
 
 
 class Cell:
     """A storage as the user sees it: what it holds now. Views of one array share one cell."""
 
-    __slots__ = ("__weakref__", "value")
+    __slots__ = ("value",)
 
     def __init__(self, value: Value) -> None:
         self.value = value
@@ -216,7 +197,7 @@ def leaf(storage: Storage, dtype: DType, shape: Shape, device: Device) -> Value:
     """Return a real value over a storage."""
     value = Value(leaf_spec(dtype), (), None, None, None, shape, device)
     value.real = storage
-    value.held = storage.nbytes
+    value.work = leaf_work(storage)
     return value
 
 

@@ -74,7 +74,9 @@ def _read(
             packed.real.host_read(cause, explicit=True)
             return host_view(packed.real, dtype, contiguous(view.shape))
     storage.host_read(cause, explicit=explicit)
-    return host_view(storage, dtype, view)
+    result = host_view(storage, dtype, view)
+    # Others write to a shared host buffer, and this is the value at the call.
+    return result.copy() if storage.shared and storage.location is not DEVICE else result
 
 
 def _part(

@@ -3,21 +3,17 @@
 A write names a cell, a view V of it and a right side R whose operands were captured at the call.
 
 1. V is the whole cell, in order: the cell is re-pointed to R; nothing runs.
-2. Otherwise the write runs now. Readers of the old buffer that are still pending (P) and reads of
-   it by R at other elements than V (H, a hazard) decide how:
+2. Otherwise the write runs now, and stores R in place, in the kernel that computes it, unless
 
-   ========  ====================  ===============================================
-   P         H                     what is done
-   ========  ====================  ===============================================
-   none      no                    R is stored in place, in the kernel that computes it
-   small     no                    P is evaluated in the same plan, then as above
-   large     no                    rename: a new buffer, ``i in V ? R : old``, one kernel
-   any       V a quarter or more   rename
-   any       V smaller             R to a temporary, P evaluated, then stored in place
-   ========  ====================  ===============================================
+   - R reads the old buffer at other elements than V (a hazard), or
+   - the old value has other pending readers, which must not see the write.
 
-A shared storage is never renamed. Renaming needs V to be a box of the cell's shape; where it is
-not, the temporary serves.
+   Then a box V is written by *renaming*: one kernel into a new buffer, ``i in V ? R : old``; readers
+   keep the old one. Where V is small and only a hazard is in the way, R goes to a temporary first.
+   Where V is no box, the cell moves to a copy first.
+
+Readers are found by reference counts: a value that only its cell and R's graph hold has none. A
+shared storage has no pending readers (operations on it run at once) and is never renamed.
 """
 
 from __future__ import annotations
@@ -25,9 +21,13 @@ from __future__ import annotations
 import math
 import sys
 
+import numpy as np
+
+from .._devices import CPU
 from .._dtypes import DType
+from ..storage.storage import Storage
 from . import evaluate, interpret
-from .node import MAX_WORK, Cell, Value, box_spec
+from .node import MAX_WORK, Cell, Value, box_spec, const
 from .optable import Spec, cast_spec
 from .views import (
     Box,
@@ -61,13 +61,17 @@ def write(cell: Cell, view: View, root: Value) -> None:
     old = cell.value
     storage = old.real
     if storage is not None and storage.readonly:
-        raise ValueError("this array shares read-only memory; copy it with xp.asarray(x, copy=True)")
+        raise ValueError(
+            "this array shares read-only memory; copy it with xp.asarray(x, copy=True)"
+        )
     if old.device.kind == "cpu":
         _write_host(old, view, root)
         return
     with evaluate.runtime(old.device).lock:
         shared = storage is not None and storage.shared > 0
-        if is_full(view, old.size) and not shared:
+        if storage is not None and storage.host_open:
+            _write_open(old, view, root)
+        elif is_full(view, old.size) and not shared:
             cell.value = root
             bound(root)
         else:
@@ -111,33 +115,60 @@ def _write_host(old: Value, view: View, root: Value) -> None:
     )
 
 
+def _write_open(old: Value, view: View, root: Value) -> None:
+    """Write to memory that is open on the host, where whoever opened it looks."""
+    evaluate.force([root], "write to an array that is open on the host")
+    assert old.real is not None and root.real is not None
+    root.real.host_read("write to an array that is open on the host", explicit=True)
+    target = interpret.host_view(old.real, old.dtype, view)
+    target[...] = interpret.host_view(root.real, root.dtype, contiguous(view.shape))
+
+
 def _write_part(cell: Cell, view: View, root: Value) -> None:
-    old = cell.value
-    large = math.prod(view.shape) * _RENAME_SHARE >= old.size
-    box = as_box(view, old.shape)
-    if old.real is None:
+    size = cell.value.size
+    large = math.prod(view.shape) * _RENAME_SHARE >= size
+    box = as_box(view, cell.value.shape)
+    if cell.value.real is None:
         if large and box is not None:
             _rename(cell, box, view, root)
             return
-        evaluate.force([old], "write to a part")
-    storage = old.real
+        evaluate.force([cell.value], "write to a part")
+    storage = cell.value.real
     assert storage is not None
-    if storage.shared:
-        box = None
-    hazard = _hazard(root, old, view)
-    if hazard and large and box is not None:
-        _rename(cell, box, view, root)
-        return
-    readers = _outside_readers(root, old)
-    if readers and box is not None and not hazard:
-        if sum(v.nbytes for v in readers) > old.nbytes:
+    shared = storage.shared > 0
+    hazard = _hazard(root, cell.value, view)
+    if not shared:
+        readers = _has_outside_readers(cell, root)
+        if box is not None and (readers or (hazard and large)):
             _rename(cell, box, view, root)
             return
+        if readers:
+            move_to_copy(cell)
     if hazard:
-        evaluate.force([root, *readers], "write that overlaps its source")
+        evaluate.force([root], "write that overlaps its source")
         root = right_side(root.dtype, view.shape, root, contiguous(view.shape))
-        readers = []
-    evaluate.store(root, old, view, readers)
+    evaluate.store(root, cell.value, view)
+
+
+def move_to_copy(cell: Cell) -> None:
+    """Give the cell a copy of its storage; whoever reads the old value keeps the old one."""
+    old = cell.value
+    copy = right_side(old.dtype, old.shape, old, contiguous(old.shape))
+    evaluate.force([copy], "write to a value that is still read")
+    cell.value = copy
+
+
+def own_storage(cell: Cell, cause: str) -> Storage:
+    """Return the cell's storage for writing in place: real, and with no pending readers."""
+    if cell.value.real is None:
+        evaluate.force([cell.value], cause)
+    storage = cell.value.real
+    assert storage is not None
+    if not storage.shared and _references(cell) > _ALONE:
+        move_to_copy(cell)
+        storage = cell.value.real
+        assert storage is not None
+    return storage
 
 
 def _rename(cell: Cell, box: Box, view: View, root: Value) -> None:
@@ -175,17 +206,33 @@ def _hazard(root: Value, old: Value, view: View) -> bool:
     return False
 
 
-def _outside_readers(root: Value, old: Value) -> list[Value]:
-    """Return pending readers of ``old`` that outlive the write: not only ``root`` needs them."""
-    readers = old.pending_consumers()
-    if not readers or (len(readers) == 1 and readers[0] is root):
-        return []
+def _references(cell: Cell) -> int:
+    return sys.getrefcount(cell.value)
+
+
+def _references_alone() -> int:
+    """Return the count for a value that only its cell holds, however references are counted here."""
+    cell = Cell(const(0, np.dtype("bool"), (), CPU))
+    return _references(cell)
+
+
+_ALONE = _references_alone()
+
+
+def _has_outside_readers(cell: Cell, root: Value) -> bool:
+    """Whether anything but ``root`` will still read the cell's value after the write."""
+    if _references(cell) == _ALONE:
+        return False
     nodes, edges = _closure(root)
-    result = [v for v in readers if id(v) not in edges]
-    readers.clear()
-    held = _held_outside(nodes, edges)
-    result += [nodes[n] for n in held if any(a is old for a in nodes[n].args)]
-    return [v for v in result if v is not root]
+    old = id(cell.value)
+    own = sum(id(a) == old for v in nodes for a in v.args)
+    if _references(cell) - _ALONE > own:
+        return True
+    return any(
+        any(id(a) == old for a in nodes[n].args)
+        for n in _held_outside(nodes, edges)
+        if nodes[n] is not root
+    )
 
 
 def _closure(root: Value) -> tuple[list[Value], dict[int, int]]:
@@ -214,6 +261,4 @@ def _held_outside(nodes: list[Value], edges: dict[int, int]) -> list[int]:
     """
     probe = [object()]
     own = sys.getrefcount(probe[0])
-    return [
-        n for n in range(len(nodes)) if sys.getrefcount(nodes[n]) - own > edges[id(nodes[n])]
-    ]
+    return [n for n in range(len(nodes)) if sys.getrefcount(nodes[n]) - own > edges[id(nodes[n])]]

@@ -93,6 +93,7 @@ class Backend(Protocol):
     target: str  # what a binary is for: "sm_90", "sim-x86_64"; part of every kernel key
     checked: bool  # launches must come with their ``Access`` records
     multiprocessors: int
+    memory_total: int  # bytes of device memory
 
     @property
     def stream_handle(self) -> int:

@@ -216,6 +216,7 @@ class CudaBackend:
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
         self.multiprocessors: int = device.get_attribute(_drv.device_attribute.MULTIPROCESSOR_COUNT)
+        self.memory_total: int = device.total_memory()
         with cuda_process.busy():
             self.context = _retain(device)
             self._batches = _Batches(self)
@@ -260,7 +261,10 @@ class CudaBackend:
 
     def record(self) -> CudaEvent:
         """Record an event in the current stream."""
-        handle = self._idle_events.pop() if self._idle_events else self.driver.create_event()
+        try:
+            handle = self._idle_events.pop()
+        except IndexError:
+            handle = self.driver.create_event()
         event = CudaEvent(self.driver, self._idle_events, handle)
         self.driver.record_event(handle, self._stream.get().handle)
         return event

@@ -52,6 +52,7 @@ class Storage:
         "__weakref__",
         "backend",
         "host",
+        "host_open",
         "keeper",
         "location",
         "memory",
@@ -72,6 +73,7 @@ class Storage:
         self.location = DEVICE
         self.mirrored = False
         self.shared = 0
+        self.host_open = 0  # open writable views of the host's side
         self.readonly = False
         self.stream = 0
         self.memory: Memory | None = None
@@ -199,6 +201,7 @@ def from_host(backend: Backend | None, data: HostBytes) -> Storage:
     storage.location = HOST
     storage.mirrored = False
     storage.shared = 0
+    storage.host_open = 0
     storage.readonly = False
     storage.memory = None
     storage.ptr = 0
@@ -206,7 +209,9 @@ def from_host(backend: Backend | None, data: HostBytes) -> Storage:
     return storage
 
 
-def from_foreign(backend: Backend, ptr: int, nbytes: int, keeper: Any, *, readonly: bool) -> Storage:
+def from_foreign(
+    backend: Backend, ptr: int, nbytes: int, keeper: Any, *, readonly: bool
+) -> Storage:
     """Return a storage over somebody else's device memory, kept alive by ``keeper``."""
     storage = from_host(backend, np.empty(0, np.uint8))
     storage.host = None

@@ -216,29 +216,29 @@ def test_atomics(rig):
         } while (seen != old);
         return __longlong_as_double(old);
     }
-    extern "C" __global__ void f(int* i, unsigned* u, unsigned long long* l, float* x, double* d) {
+    extern "C" __global__ void f(int* i, unsigned* u, unsigned long long* w, float* x, double* d) {
         int t = blockIdx.x * blockDim.x + threadIdx.x;
         atomicAdd(i, t); atomicMax(i + 1, t); atomicMin(i + 2, t); atomicSub(i + 3, 1);
         atomicInc(u, 9); atomicOr(u + 1, 1u << t % 32); atomicAnd(u + 2, ~(1u << t % 32));
         atomicXor(u + 3, t); atomicExch(u + 4, 7); atomicDec(u + 5, 9);
-        atomicAdd(l, 1ULL << 33); atomicMax(l + 1, (unsigned long long)t);
+        atomicAdd(w, 1ULL << 33); atomicMax(w + 1, (unsigned long long)t);
         atomicAdd(x, 0.5f);
         atomicAdd(d, 0.25); add_by_cas(d + 1, 2.0);
     }"""
-    i, u, l, x, d = rig.run(
+    i, u, w, x, d = rig.run(
         source,
         "f",
         4,
         64,
         i=np.zeros(4, np.int32),
         u=np.array([0, 0, 0xFFFFFFFF, 0, 0, 0], np.uint32),
-        l=np.zeros(2, np.uint64),
+        w=np.zeros(2, np.uint64),
         x=np.zeros(1, np.float32),
         d=np.zeros(2),
     )
     assert i.tolist() == [255 * 128, 255, 0, -256]
     assert u.tolist() == [256 % 10, 0xFFFFFFFF, 0, 0, 7, 10 - 256 % 10]
-    assert l.tolist() == [256 << 33, 255]
+    assert w.tolist() == [256 << 33, 255]
     assert x[0] == 128.0
     assert d.tolist() == [64.0, 512.0]
 
@@ -327,7 +327,7 @@ def test_kernels_without_c_linkage_and_in_a_block(rig):
     __launch_bounds__(32) __global__ void two(int* x);
     }
     __global__ void two(int* x) { x[0] = 2; }
-    namespace inner { static __global__ void three(int* x) { x[0] = 3; } }
+    namespace inner::deep { static __global__ void three(int* x) { x[0] = 3; } }
     """
     assert set(rig.backend.compile(source).names) == {"one", "two", "three"}
     for value, name in enumerate(("one", "two", "three"), 1):
@@ -445,9 +445,21 @@ def test_arithmetic_is_exactly_ieee(rig, ctype, dtype):
     values = np.concatenate([np.array(special, dtype), rng.normal(size=56).astype(dtype)])
     x, y = values, rng.permutation(values)
     n = len(x)
-    out = rig.run(source, "f", 1, n, x=In(x), y=In(y), out=Out(np.zeros(9 * n, dtype)), n=np.int32(n))
+    out = rig.run(
+        source, "f", 1, n, x=In(x), y=In(y), out=Out(np.zeros(9 * n, dtype)), n=np.int32(n)
+    )
     with np.errstate(all="ignore"):
-        expected = [x + y, x - y, x * y, x / y, np.sqrt(x), x * y + x, -x, np.fmin(x, y), np.floor(x)]
+        expected = [
+            x + y,
+            x - y,
+            x * y,
+            x / y,
+            np.sqrt(x),
+            x * y + x,
+            -x,
+            np.fmin(x, y),
+            np.floor(x),
+        ]
     for got, want in zip(out.reshape(9, n), expected, strict=True):
         zero = want == 0
         np.testing.assert_array_equal(got, want)
@@ -476,13 +488,19 @@ def test_no_contraction_and_explicit_fma(rig):
 @pytest.mark.parametrize(("ctype", "dtype"), [("float", np.float32), ("double", np.float64)])
 def test_math_functions(rig, ctype, dtype):
     names = (
-        "sin cos tan exp exp2 expm1 log log2 log10 log1p cbrt sinh cosh tanh asinh atan fabs ceil "
-        "trunc rint"
-    ).split()
+        "sin", "cos", "tan", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt",
+        "sinh", "cosh", "tanh", "asinh", "atan", "fabs", "ceil", "trunc", "rint",
+    )  # fmt: skip
     lines = "".join(f"out[{k} * n + i] = {name}(v);" for k, name in enumerate(names))
-    source = F + f"f(const {ctype}* x, {ctype}* out, int n) {{ int i = threadIdx.x; {ctype} v = x[i]; {lines} }}"
+    source = (
+        F
+        + f"f(const {ctype}* x, {ctype}* out, int n) {{"
+        + f"int i = threadIdx.x; {ctype} v = x[i]; {lines} }}"
+    )
     x = np.linspace(0.1, 3, 50).astype(dtype)
-    out = rig.run(source, "f", 1, 50, x=In(x), out=Out(np.zeros(50 * len(names), dtype)), n=np.int32(50))
+    out = rig.run(
+        source, "f", 1, 50, x=In(x), out=Out(np.zeros(50 * len(names), dtype)), n=np.int32(50)
+    )
     numpy_names = {"asinh": "arcsinh", "atan": "arctan"}
     for name, got in zip(names, out.reshape(-1, 50), strict=True):
         want = getattr(np, numpy_names.get(name, name))(x)

@@ -1,7 +1,7 @@
 """``SimBackend``: the ``Backend`` protocol on the CPU.
 
-Imports ``base``, ``cache`` and this package. Everything is done when the call returns, so streams and
-events are trivial.
+Imports ``base``, ``cache`` and this package. Everything is done when a call returns, so streams
+and events are trivial.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ class SimBackend:
     kind = "sim"
     checked = True
     multiprocessors = 4
+    memory_total = 1 << 34
     stream_handle = 0
 
     def __init__(self, ordinal: int = 0) -> None:

@@ -1,6 +1,7 @@
 """Finds the system's C++ compiler and turns prepared CUDA C into the bytes of a shared library.
 
-Owns the compiler's flags and the text of ``CompileError``. Imports ``base``, ``_config``, ``source``.
+Owns the compiler's flags and the text of ``CompileError``. Imports ``_config``, ``base``,
+``source``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import NamedTuple
 
-from ... import _config
+from lazyarr import _config
+
 from ..base import CompileError, DeviceUnavailableError
 from . import source as source_module
 
@@ -29,25 +31,32 @@ _FILE = "kernel.cu"
 MAX_FRAME = 128 * 1024
 
 # No contraction, no fast math, wrapping integers and free aliasing: what the generated code and
-# CUDA's users expect. The rest keeps the library small and its build quick.
+# CUDA's users expect. The rest keeps the library small and its build quick. Line numbers go by
+# DWARF 4: in version 5 the first file is standard input, whatever #line says.
 _COMMON = (
-    "-std=c++17 -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno "
-    "-fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics "
-    "-fno-asynchronous-unwind-tables -fno-stack-protector -U_FORTIFY_SOURCE -pipe"
-).split()
+    "-std=c++17", "-fPIC", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
+    "-fno-math-errno", "-fno-delete-null-pointer-checks", "-fvisibility=hidden",
+    "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
+    "-fno-asynchronous-unwind-tables", "-fno-stack-protector",
+    "-U_FORTIFY_SOURCE", "-pipe", "-g1", "-gdwarf-4",
+)  # fmt: skip
+# Calls before every access, which machine.cpp answers; padding around the module's own variables,
+# so that an overrun of one is not the start of the next; none around locals.
 _CHECKS = "-fsanitize=kernel-address,alignment,integer-divide-by-zero,bounds"
-_GCC_CHECKS = [
+_GCC_CHECKS = (
     _CHECKS,
-    *"--param asan-instrumentation-with-call-threshold=0".split(),
-    *"--param asan-stack=0 --param asan-globals=1".split(),
-]
-_CLANG_CHECKS = [
+    "--param", "asan-instrumentation-with-call-threshold=0",
+    "--param", "asan-stack=0",
+    "--param", "asan-globals=1",
+)  # fmt: skip
+_CLANG_CHECKS = (
     _CHECKS,
-    *"-mllvm -asan-instrumentation-with-call-threshold=0".split(),
-    *"-mllvm -asan-stack=0 -mllvm -asan-globals=1".split(),
-]
-_LINK = "-shared -nostdlib -Wl,-z,defs".split()
-_LIBRARIES = "-lm -lc -lgcc".split()
+    "-mllvm", "-asan-instrumentation-with-call-threshold=0",
+    "-mllvm", "-asan-stack=0",
+    "-mllvm", "-asan-globals=1",
+)  # fmt: skip
+_LINK = ("-shared", "-nostdlib", "-Wl,-z,defs")
+_LIBRARIES = ("-lm", "-lc", "-lgcc")
 
 
 class Compiler(NamedTuple):
@@ -145,7 +154,12 @@ def build_machine(compiler: Compiler) -> bytes:
     text += f'#line 1 "machine.cpp"\n{_package_text("machine.cpp")}'
     with tempfile.TemporaryDirectory(prefix="lazyarr-sim-") as directory:
         output = os.path.join(directory, "machine.o")
-        _call(compiler, [*_COMMON, "-O2", "-c", "-x", "c++", "-", "-o", output], text, "")
+        _call(
+            compiler,
+            [*_COMMON, "-O2", "-D__SIM_MACHINE", "-c", "-x", "c++", "-", "-o", output],
+            text,
+            "",
+        )
         return _read(output)
 
 
@@ -188,6 +202,23 @@ def build(compiler: Compiler, source: str, options: Sequence[str], machine: byte
         command += [*_LINK, "-x", "c++", "-", "-x", "none", object_file, *_LIBRARIES, "-o", output]
         _call(compiler, command, text, source)
         return _read(output)
+
+
+def find_line(library: str, address: int) -> int:
+    """Return the line of the kernel source that an instruction comes from, or 0 if unknown."""
+    try:
+        # -i lists the functions inlined there too: the innermost may be the simulator's own.
+        done = subprocess.run(
+            ["addr2line", "-i", "-e", library, hex(address)],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    found = re.search(rf"{re.escape(_FILE)}:(\d+)", done.stdout)
+    return int(found.group(1)) if found else 0
 
 
 def _read(path: str) -> bytes:

@@ -1,7 +1,7 @@
 """Reads which objects a shared library holds, and which of its bytes may be written.
 
-Owns ``Layout`` and ``read_layout``. Imports nothing of lazyarr. Only what the simulator needs of the
-64-bit little-endian ELF format.
+Owns ``Layout`` and ``read_layout``. Imports nothing of lazyarr. Only what the simulator needs of
+the 64-bit little-endian ELF format.
 """
 
 from __future__ import annotations
@@ -39,14 +39,10 @@ class Layout(NamedTuple):
 
 
 def read_layout(binary: bytes, anchor: str) -> Layout:
-    """Return the layout of a shared library; ``anchor`` names the symbol whose address is wanted."""
+    """Return the layout of a shared library; ``anchor`` names a symbol to find the address of."""
     header = _HEADER.unpack_from(binary)
-    segments = [
-        _SEGMENT.unpack_from(binary, header[5] + i * header[9]) for i in range(header[10])
-    ]
-    sections = [
-        _SECTION.unpack_from(binary, header[6] + i * header[11]) for i in range(header[12])
-    ]
+    segments = [_SEGMENT.unpack_from(binary, header[5] + i * header[9]) for i in range(header[10])]
+    sections = [_SECTION.unpack_from(binary, header[6] + i * header[11]) for i in range(header[12])]
     constant = [(s[3], s[6]) for s in segments if s[0] == _LOAD and not s[1] & _WRITABLE]
     constant += [(s[3], s[6]) for s in segments if s[0] == _RELRO]
     objects = []
@@ -76,9 +72,11 @@ def plain_name(symbol: str) -> str:
             return symbol[start : start + int(digits.group())]
     if symbol.startswith("_ZZ"):
         for found in _LOCAL_NAME.finditer(symbol):
-            digits = found.group(1)
-            start = found.end() + len(digits)
-            name = symbol[start : start + int(digits)]
-            if re.fullmatch(r"(?:_\d+_?)?", symbol[start + int(digits) :]):
+            length = found.group(1)
+            start = found.end() + len(length)
+            name = symbol[start : start + int(length)]
+            if re.fullmatch(r"(?:_\d+_?)?", symbol[start + int(length) :]):
                 return name
-    return symbol.split(".")[0]
+    # g++ calls a constant it moved out of a function "name.0", clang++ a static "function.name".
+    first, _, last = symbol.rpartition(".")
+    return first if last.isdigit() else last

@@ -1,6 +1,6 @@
 """Loads a compiled module, launches its kernels and turns what they did wrong into exceptions.
 
-Owns the ctypes mirror of ``include/machine.h``. Imports ``base``, ``elf``, ``report``.
+Owns the ctypes mirror of ``include/machine.h``. Imports ``base`` and this package's modules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from _ctypes import dlclose
 from collections.abc import Sequence
 
 from ..base import Access, Dim3, KernelError
-from . import elf, report
+from . import compiler, elf, report
 
 MAX_THREADS = 1024
 MAX_SHARED = 232448
@@ -42,6 +42,7 @@ class _Error(ctypes.Structure):
         ("address", _U64),
         ("a", _U64),
         ("b", _U64),
+        ("place", _U64),
         ("thread", _TRIPLE),
         ("block", _TRIPLE),
         ("other", _TRIPLE),
@@ -77,16 +78,23 @@ class _Kernel(ctypes.Structure):
 # touch the same memory, where only running one after another makes atomics atomic.
 _launching = threading.Lock()
 _loads = itertools.count()
-_stacks: list[mmap.mmap] = []
+_keep: list[mmap.mmap] = []
+_stacks: list[int] = []
 
 
 def _stack_address() -> int:
     """Return the address of the stacks, mapped at the first call; the launch lock is held."""
     if not _stacks:
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
-        # One more than is used: a frame that overshoots the lowest stack lands in nobody's memory.
-        _stacks.append(mmap.mmap(-1, (MAX_THREADS + 1) * _STACK_BYTES, flags=flags))
-    return ctypes.addressof(ctypes.c_char.from_buffer(_stacks[0])) + _STACK_BYTES
+        memory = mmap.mmap(-1, (MAX_THREADS + 1) * _STACK_BYTES, flags=flags)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        # One more than is used, and out of bounds: what overshoots the lowest stack faults there.
+        protect = ctypes.CDLL(None).mprotect
+        protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        protect(address, _STACK_BYTES, 0)
+        _keep.append(memory)
+        _stacks.append(address + _STACK_BYTES)
+    return _stacks[0]
 
 
 def _open(binary: bytes) -> ctypes.CDLL:
@@ -132,6 +140,7 @@ class SimModule:
     def __init__(self, binary: bytes, cached: bool, build_seconds: float) -> None:
         self.cached = cached
         self.build_seconds = build_seconds
+        self._binary = binary
         self._library = _open(binary)
         weakref.finalize(self, dlclose, self._library._handle).atexit = False
         self._launch = self._library.lazyarr_sim_launch
@@ -153,6 +162,13 @@ class SimModule:
         # the collector.
         return SimFunction(self, name, *self._kernels[name])
 
+    def _line(self, place: int) -> int:
+        """Return the source line of an instruction, or 0 where the tool for it is missing."""
+        with tempfile.NamedTemporaryFile(prefix="lazyarr-sim-") as file:
+            file.write(self._binary)
+            file.flush()
+            return compiler.find_line(file.name, place - self._base - 1)
+
     def _find_kernels(self) -> dict[str, tuple[int, int]]:
         table = self._library.lazyarr_sim_kernel
         table.restype = ctypes.POINTER(_Kernel)
@@ -166,9 +182,10 @@ class SimModule:
         return found
 
     def _declare_objects(self, binary: bytes) -> bool:
-        """Tell the machine which variables kernels may touch. Return whether state is among them."""
+        """Tell the machine which variables kernels may touch. Return whether any holds state."""
         layout = elf.read_layout(binary, "lazyarr_sim_launch")
         base = (ctypes.cast(self._launch, ctypes.c_void_p).value or 0) - layout.anchor
+        self._base = base
         shared = set(
             ctypes.c_char_p(
                 ctypes.addressof(ctypes.c_char.in_dll(self._library, "lazyarr_sim_shared"))
@@ -179,7 +196,7 @@ class SimModule:
         stateful = False
         packed = []
         for item in layout.objects:
-            if item.name.startswith(("__sim_", "lazyarr_sim_", "_ZTV", "_ZTI", "_ZTS")):
+            if "__sim_" in item.name or item.name.startswith("lazyarr_sim_"):
                 continue
             name = elf.plain_name(item.name)
             start = base + item.address
@@ -223,6 +240,8 @@ class SimModule:
             request.stacks = _stack_address()
             failed = self._launch(ctypes.addressof(request))
         if failed:
+            if request.error.place:
+                request.error.line = self._line(request.error.place)
             spans = [report.Span(a.ptr, a.nbytes, f"argument '{a.name}'", a.mode) for a in accesses]
             spans += self._variables
             spans.append(report.Span(self._dynamic, shared, "dynamic shared memory", "rw"))

@@ -52,8 +52,9 @@ def describe(kernel: str, error: Any, spans: Sequence[Span]) -> str:
     line = f" (line {error.line})" if error.line else ""
     text = error.text.decode("utf-8", "replace") if error.text else ""
     text = re.sub(r"\b(struct|class|union) ", "", text).replace("short int", "short")
+    text = re.sub(r"(?<=\w)\[", " [", text)
     if error.code == _ACCESS:
-        return f"{start}: {_access(error, spans)}"
+        return f"{start}{line}: {_access(error, spans)}"
     if error.code == _MISALIGNED:
         if error.address < _NULL_PAGE:
             return f"{start}{line}: access through a null pointer ({error.address:#x}) of {text}"

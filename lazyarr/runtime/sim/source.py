@@ -23,7 +23,9 @@ _ATTRIBUTES = frozenset(
 )
 _WORD = re.compile(r"[A-Za-z_]\w*|[{}();<>]")
 _PREPROCESSOR = re.compile(r"^[ \t]*#[^\n]*(?:(?<=\\)\n[^\n]*)*", re.MULTILINE)
-_CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(?:if|define[^\n]*(?:\\\n[^\n]*)*__global__)", re.MULTILINE)
+_CONDITIONAL = re.compile(
+    r"^[ \t]*#[ \t]*(?:if|define[^\n]*(?:\\\n[^\n]*)*__global__)", re.MULTILINE
+)
 _ALIGNMENT = r"(?:(?:__align__|alignas)\s*\([^()]*\)|__attribute__\s*\(\(.*?\)\))"
 _DYNAMIC = re.compile(
     r"\b(?:extern\s+__shared__|__shared__\s+extern|extern\s+" + _ALIGNMENT + r"\s*__shared__)\s*"
@@ -132,8 +134,12 @@ def kernels(source: str) -> dict[str, str]:
 
 
 def _namespace(tokens: list[str], brace: int) -> str:
-    before = tokens[max(0, brace - 2) : brace]
-    return before[1] if len(before) == 2 and before[0] == "namespace" else ""
+    """Return the name of the namespace that this brace opens, or an empty string."""
+    start = brace
+    while start > 0 and tokens[start - 1] not in "{};" and tokens[start - 1] != "namespace":
+        start -= 1
+    opened = start > 0 and tokens[start - 1] == "namespace"
+    return "::".join(tokens[start:brace]) if opened else ""
 
 
 def _declared_name(tokens: list[str], position: int) -> str:

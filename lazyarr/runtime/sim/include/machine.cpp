@@ -24,10 +24,6 @@ struct __sim_warp { __sim_u32 exited, waiting; };
 
 extern "C" {
 // Not static: the context switch is opaque to the compiler, and it may change all of these.
-uint3 threadIdx;
-uint3 blockIdx;
-uint3 blockDim;
-uint3 gridDim;
 __attribute__((aligned(256))) char __sim_dynamic[__SIM_MAX_SHARED];
 __attribute__((aligned(256))) char __sim_arguments[__SIM_MAX_ARGUMENTS];
 __sim_range __sim_ranges[__SIM_MAX_RANGES];
@@ -124,7 +120,7 @@ extern "C" __attribute__((noinline)) void __sim_fail_text(
 // ---- checked access ------------------------------------------------------------------------
 
 __attribute__((noinline)) static void __sim_slow_check(
-    __sim_u64 a, __sim_u64 n, bool write, const __sim_range** site) {
+    __sim_u64 a, __sim_u64 n, bool write, const __sim_range** site, __sim_u64 place) {
   __sim_u64 sp;
   __SIM_GET_SP(sp);
   // Below the range but on the stack at all: a red zone is left for this function itself.
@@ -138,7 +134,7 @@ __attribute__((noinline)) static void __sim_slow_check(
     }
   }
   __sim_error& e = __sim_now->error;
-  e.address = a, e.size = (__sim_u32)n, e.write = write;
+  e.address = a, e.size = (__sim_u32)n, e.write = write, e.place = place;
   __sim_fail(__SIM_ACCESS);
 }
 
@@ -152,7 +148,7 @@ __attribute__((noinline)) static void __sim_slow_check(
   __SIM_GET_SP(sp);                                                                   \
   if (__builtin_expect((a) >= r->lo && (a) <= r->hi - (n) &&                          \
                        sp >= __sim_ranges[__SIM_RANGE_STACK].lo, 1)) return;          \
-  __sim_slow_check(a, n, write, site);
+  __sim_slow_check(a, n, write, site, place);
 
 #define __SIM_HOOKS(n)                                                                \
   extern "C"                     \
@@ -173,12 +169,12 @@ extern "C" {
 void __asan_loadN_noabort(
     __sim_u64 a, __sim_u64 n) {
   const __sim_range* site;
-  __sim_slow_check(a, n, false, &site);
+  __sim_slow_check(a, n, false, &site, (__sim_u64)__builtin_return_address(0));
 }
 void __asan_storeN_noabort(
     __sim_u64 a, __sim_u64 n) {
   const __sim_range* site;
-  __sim_slow_check(a, n, true, &site);
+  __sim_slow_check(a, n, true, &site, (__sim_u64)__builtin_return_address(0));
 }
 // The symbol table tells which objects exist; padding them is all that is wanted of the compiler.
 void __asan_register_globals(void*, size_t) {}

@@ -27,7 +27,7 @@ struct __sim_range { __sim_u64 lo, hi; __sim_u32 writable, shared; };
 
 struct __sim_error {
   __sim_u32 code, write, line, size;
-  __sim_u64 address, a, b;
+  __sim_u64 address, a, b, place;
   __sim_u32 thread[3], block[3], other[3], kinds[2];
   const char* text;
 };
@@ -62,8 +62,14 @@ enum {
 
 // ---- what machine.cpp gives to kernels ------------------------------------------------------
 
+// The flag -fvisibility does not reach declarations: without this, each use would go by the GOT.
+#pragma GCC visibility push(hidden)
 extern "C" {
+#ifdef __SIM_MACHINE
 extern uint3 threadIdx, blockIdx, blockDim, gridDim;
+#else
+uint3 threadIdx, blockIdx, blockDim, gridDim;  // defined here: reads of known objects go unchecked
+#endif
 extern char __sim_dynamic[];  // the dynamic shared memory
 extern const __sim_kernel __sim_kernels[];  // defined behind the kernels
 __sim_u32 __sim_block_barrier(__sim_u32 kind, bool predicate);
@@ -75,6 +81,7 @@ void __sim_fail_text(__sim_u32 code, const char* text, __sim_u32 line);
 void __asan_loadN_noabort(__sim_u64 address, __sim_u64 size);
 void __asan_storeN_noabort(__sim_u64 address, __sim_u64 size);
 }
+#pragma GCC visibility pop
 
 // ---- parameter block to call ---------------------------------------------------------------
 

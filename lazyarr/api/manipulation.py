@@ -1,0 +1,438 @@
+"""Manipulation functions.
+
+Most give views: nothing is copied, and a write to the view is a write to the array. ``concat``,
+``stack`` and ``roll`` run at the call, one kernel a part; ``tile`` and ``repeat`` are lazy copies.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, assign, copy_of, view_of
+from .._promotion import result_type
+from ..graph import views
+from ..graph.views import View
+from ._common import check_array, check_arrays, check_int, uninitialised
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
+
+Ints = int | Sequence[int]
+
+
+def _ints(values: Any, name: str) -> tuple[int, ...]:
+    """Return an int or a sequence of ints as a tuple."""
+    if isinstance(values, (int, np.integer)):
+        return (int(values),)
+    try:
+        return tuple(check_int(v, name) for v in values)
+    except TypeError:
+        raise TypeError(f"{name} must be an int or a tuple of ints, not {values!r}") from None
+
+
+def _distinct_axes(values: Any, ndim: int, name: str) -> tuple[int, ...]:
+    axes = tuple(views.normalize_axis(a, ndim) for a in _ints(values, name))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name} {values} names an axis twice")
+    return axes
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape to which shapes broadcast together; ValueError if they do not fit."""
+    return views.broadcast_shapes(*[views.check_shape(s) for s in shapes])
+
+
+def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
+    """Return a read-only view of x with another shape, elements repeated without being copied.
+
+    Raises
+    ------
+    ValueError
+        If x does not broadcast to the shape.
+    """
+    check_array(x, "broadcast_to")
+    return view_of(x, views.broadcast(x.view, views.check_shape(shape)))
+
+
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    """Return read-only views of arrays with their common shape; ValueError if they do not fit."""
+    given = [check_array(x, "broadcast_arrays") for x in arrays]
+    shape = views.broadcast_shapes(*[x.shape for x in given])
+    return tuple(view_of(x, views.broadcast(x.view, shape)) for x in given)
+
+
+def expand_dims(x: Array, /, axis: Ints) -> Array:
+    """Return a view of x with new axes of length 1 at positions of the result.
+
+    Raises
+    ------
+    IndexError
+        If a position lies outside the result's axes.
+    """
+    check_array(x, "expand_dims")
+    ndim = x.ndim + len(_ints(axis, "axis"))
+    axes = _distinct_axes(axis, ndim, "axis")
+    view = x.view
+    old = iter(zip(view.shape, view.strides, strict=True))
+    pairs = [(1, 0) if d in axes else next(old) for d in range(ndim)]
+    shape = tuple(n for n, _ in pairs)
+    return view_of(x, View(view.offset, shape, tuple(s for _, s in pairs)))
+
+
+def squeeze(x: Array, /, axis: Ints) -> Array:
+    """Return a view of x without axes of length 1; ValueError if an axis is longer."""
+    check_array(x, "squeeze")
+    axes = _distinct_axes(axis, x.ndim, "axis")
+    for d in axes:
+        if x.shape[d] != 1:
+            raise ValueError(f"cannot squeeze axis {d} of shape {x.shape}: its length is not 1")
+    view = x.view
+    kept = [d for d in range(x.ndim) if d not in axes]
+    return view_of(x, views.permute(view, kept))
+
+
+def flip(x: Array, /, *, axis: Ints | None = None) -> Array:
+    """Return a view of x with the elements along axes (None: all) in reverse order."""
+    check_array(x, "flip")
+    axes = range(x.ndim) if axis is None else _distinct_axes(axis, x.ndim, "axis")
+    return view_of(x, views.flip(x.view, axes))
+
+
+def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
+    """Return a view of x with its axes in another order; ValueError if it is no permutation."""
+    check_array(x, "permute_dims")
+    order = _distinct_axes(axes, x.ndim, "axes")
+    if len(order) != x.ndim:
+        raise ValueError(f"axes {axes} are no permutation of the {x.ndim} axes of x")
+    return view_of(x, views.permute(x.view, order))
+
+
+def moveaxis(x: Array, source: Ints, destination: Ints, /) -> Array:
+    """Return a view of x with axes moved to other positions, the others in their order.
+
+    Raises
+    ------
+    ValueError
+        If source and destination differ in length, or one names an axis twice.
+    """
+    check_array(x, "moveaxis")
+    first = _distinct_axes(source, x.ndim, "source")
+    last = _distinct_axes(destination, x.ndim, "destination")
+    if len(first) != len(last):
+        raise ValueError(
+            f"moveaxis: source {source} and destination {destination} differ in length"
+        )
+    order = [d for d in range(x.ndim) if d not in first]
+    for to, d in sorted(zip(last, first, strict=True)):
+        order.insert(to, d)
+    return view_of(x, views.permute(x.view, order))
+
+
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
+    """Return the elements of x, in row-major order, under another shape.
+
+    Parameters
+    ----------
+    x : Array
+    shape : tuple of int
+        Of as many elements; one extent may be -1.
+    copy : bool, optional
+        None gives a view where the strides allow it, or else a lazy copy. True always copies.
+
+    Returns
+    -------
+    Array
+        A view of x, or a copy.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit the size, or for ``copy=False`` where a copy is needed.
+    """
+    check_array(x, "reshape")
+    target = views.resolve_shape(shape, x.size)
+    if not copy:
+        view = views.reshape(x.view, target)
+        if view is not None:
+            return view_of(x, view)
+        if copy is False:
+            raise ValueError(f"copy=False: x has strides that do not allow the shape {target}")
+    return view_of(copy_of(x), views.contiguous(target))
+
+
+def _flat(x: Array) -> Array:
+    return reshape(x, (x.size,))
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Return the slices of x along an axis, without the axis, as views.
+
+    Raises
+    ------
+    ValueError
+        If x has no axes.
+    """
+    check_array(x, "unstack")
+    if x.ndim == 0:
+        raise ValueError("unstack needs at least 1 axis")
+    d = views.normalize_axis(axis, x.ndim)
+    moved = moveaxis(x, d, 0)
+    return tuple(moved[n, ...] for n in range(moved.shape[0]))
+
+
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+    """Join arrays along an existing axis.
+
+    Parameters
+    ----------
+    arrays : sequence of Array
+        Of one shape apart from the axis.
+    axis : int, optional
+        None joins the flattened arrays.
+
+    Returns
+    -------
+    Array
+        A new array of the promoted dtype. Runs at the call: one kernel an array.
+
+    Raises
+    ------
+    ValueError
+        For no arrays, shapes that do not fit, or arrays on different devices.
+    TypeError
+        For dtypes without a common one.
+    """
+    given = check_arrays(arrays, "concat")
+    if not given:
+        raise ValueError("concat needs at least one array")
+    dtype = result_type(*given)
+    if axis is None:
+        given = [_flat(x) for x in given]
+        axis = 0
+    first = given[0]
+    d = views.normalize_axis(axis, first.ndim)
+    for x in given[1:]:
+        if x.shape[:d] != first.shape[:d] or x.shape[d + 1 :] != first.shape[d + 1 :]:
+            shapes = ", ".join(str(y.shape) for y in given)
+            raise ValueError(f"concat: shapes {shapes} differ in more than axis {d}")
+    parts = [x for x in given if x.size]
+    if len(parts) == 1 and len(given) == 1:
+        return copy_of(parts[0], dtype)
+    length = sum(x.shape[d] for x in given)
+    shape = views.check_shape((*first.shape[:d], length, *first.shape[d + 1 :]))
+    result = uninitialised(shape, dtype, first.device)
+    start = 0
+    for x in parts:
+        stop = start + x.shape[d]
+        _put(result, (slice(None),) * d + (slice(start, stop),), x)
+        start = stop
+    return result
+
+
+def _put(target: Array, key: tuple[slice, ...], x: Array) -> None:
+    assign(target, views.basic_index(target.view, key), x, temporary=False)
+
+
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+    """Join arrays of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of Array
+    axis : int
+        The position of the new axis in the result.
+
+    Returns
+    -------
+    Array
+        A new array of the promoted dtype. Runs at the call: one kernel an array.
+
+    Raises
+    ------
+    ValueError
+        For no arrays, different shapes, or arrays on different devices.
+    TypeError
+        For dtypes without a common one.
+    """
+    given = check_arrays(arrays, "stack")
+    if not given:
+        raise ValueError("stack needs at least one array")
+    for x in given[1:]:
+        if x.shape != given[0].shape:
+            raise ValueError(f"stack: shapes {given[0].shape} and {x.shape} differ")
+    d = views.normalize_axis(axis, given[0].ndim + 1)
+    return concat([expand_dims(x, d) for x in given], axis=d)
+
+
+def roll(x: Array, /, shift: Ints, *, axis: Ints | None = None) -> Array:
+    """Shift elements along axes; those that leave at the end come in at the start.
+
+    Parameters
+    ----------
+    x : Array
+    shift : int or tuple of int
+    axis : int or tuple of int, optional
+        None rolls the flattened elements. One shift serves all axes, and one axis takes the sum
+        of its shifts.
+
+    Returns
+    -------
+    Array
+        A new array of x's shape. Runs at the call: a kernel for each part that moves as one.
+
+    Raises
+    ------
+    ValueError
+        If shift and axis differ in length.
+    """
+    check_array(x, "roll")
+    shifts = _ints(shift, "shift")
+    if axis is None:
+        return reshape(_rolled(_flat(x), {0: sum(shifts)}), x.shape)
+    axes = [views.normalize_axis(a, x.ndim) for a in _ints(axis, "axis")]
+    if len(shifts) == 1:
+        shifts = shifts * len(axes)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
+    total: dict[int, int] = {}
+    for d, n in zip(axes, shifts, strict=True):
+        total[d] = total.get(d, 0) + n
+    return _rolled(x, total)
+
+
+def _rolled(x: Array, shifts: dict[int, int]) -> Array:
+    moves = {d: n % x.shape[d] for d, n in shifts.items() if x.shape[d]}
+    if x.size == 0 or not any(moves.values()):
+        return copy_of(x)
+    result = uninitialised(x.shape, x.dtype, x.device)
+    whole = [(slice(None), slice(None))]
+    pieces = []
+    for d, n in enumerate(x.shape):
+        k = moves.get(d, 0)
+        cut = [(slice(0, n - k), slice(k, n)), (slice(n - k, n), slice(0, k))]
+        pieces.append(cut if k else whole)
+    for chosen in itertools.product(*pieces):
+        source = views.basic_index(x.view, tuple(s for s, _ in chosen))
+        _put(result, tuple(t for _, t in chosen), view_of(x, source))
+    return result
+
+
+def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
+    """Repeat a whole array along its axes.
+
+    Parameters
+    ----------
+    x : Array
+    repetitions : tuple of int
+        One an axis, counted from the last; missing ones are 1, further ones add axes in front.
+
+    Returns
+    -------
+    Array
+        A new array, made lazily.
+
+    Raises
+    ------
+    ValueError
+        For a negative number.
+    """
+    check_array(x, "tile")
+    counts = views.check_shape(_ints(repetitions, "repetitions"))
+    ndim = max(x.ndim, len(counts))
+    counts = (1,) * (ndim - len(counts)) + counts
+    view = x.view
+    lead = ndim - x.ndim
+    sizes = (1,) * lead + view.shape
+    strides = (0,) * lead + view.strides
+    both = View(
+        view.offset,
+        tuple(n for pair in zip(counts, sizes, strict=True) for n in pair),
+        tuple(s for stride in strides for s in (0, stride)),
+    )
+    shape = views.check_shape([r * n for r, n in zip(counts, sizes, strict=True)])
+    return reshape(copy_of(view_of(x, both)), shape)
+
+
+def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Array:
+    """Repeat each element along an axis.
+
+    Parameters
+    ----------
+    x : Array
+    repeats : int or Array
+        How often; an array, of one integer or of one an element along the axis, is read at the
+        call, because the result's shape depends on it.
+    axis : int, optional
+        None repeats the flattened elements.
+
+    Returns
+    -------
+    Array
+        A new array, made lazily.
+
+    Raises
+    ------
+    ValueError
+        For a negative number, or an array that does not fit the axis.
+    TypeError
+        For an array that is not of integers.
+    """
+    check_array(x, "repeat")
+    if axis is None:
+        return repeat(_flat(x), repeats, axis=0)
+    d = views.normalize_axis(axis, x.ndim)
+    if type(repeats) is Array and repeats.size != 1:
+        return _repeat_each(x, repeats, d)
+    if type(repeats) is Array:
+        repeats = int(_flat(_counts(repeats))[0])
+    count = check_int(repeats, "repeats")
+    if count < 0:
+        raise ValueError(f"repeat: repeats must not be negative, and is {count}")
+    view = x.view
+    shape = (*view.shape[: d + 1], count, *view.shape[d + 1 :])
+    strides = (*view.strides[: d + 1], 0, *view.strides[d + 1 :])
+    result = views.check_shape((*view.shape[:d], view.shape[d] * count, *view.shape[d + 1 :]))
+    return reshape(copy_of(view_of(x, View(view.offset, shape, strides))), result)
+
+
+def _counts(repeats: Array) -> Array:
+    if repeats.dtype.kind not in "iu":
+        raise TypeError(f"repeat: repeats must be integers, not {repeats.dtype}")
+    if repeats.ndim > 1:
+        raise ValueError(f"repeat: repeats must have one axis, not shape {repeats.shape}")
+    return repeats
+
+
+def _repeat_each(x: Array, repeats: Array, d: int) -> Array:
+    """Repeat by an array of counts: read on the host, then one kernel a run of equal counts."""
+    counts = _counts(repeats)._read("repeat").astype(np.int64)
+    if counts.shape != (x.shape[d],):
+        raise ValueError(f"repeat: {counts.size} counts do not fit {x.shape[d]} elements")
+    if np.any(counts < 0):
+        raise ValueError("repeat: repeats must not be negative")
+    edges = [0, *(np.flatnonzero(np.diff(counts)) + 1).tolist(), counts.size]
+    parts = []
+    for start, stop in itertools.pairwise(edges):
+        if stop > start:
+            key = (slice(None),) * d + (slice(start, stop),)
+            parts.append(repeat(x[key], int(counts[start]), axis=d))
+    return concat(parts, axis=d) if parts else copy_of(x)

@@ -1,0 +1,79 @@
+"""Sharing: values whose memory somebody outside the library reads or writes.
+
+Owns the count of holders. While a storage is shared, operations on it run at the call: its value
+looks as if laziness had reached its bound, so that the hot path needs no question of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from .._devices import CPU, Device
+from ..storage.storage import DEVICE, Storage
+from . import evaluate
+from .node import MAX_WORK, Cell, Value, leaf
+
+_SHARED_WORK = MAX_WORK + 1
+_lock = threading.RLock()  # a finalizer may release in the thread that holds
+
+
+def device_lock(device: Device) -> AbstractContextManager[Any]:
+    """Return the lock that evaluations and writes of a device take."""
+    return nullcontext() if device is CPU else evaluate.runtime(device).lock
+
+
+def settle_readers(value: Value, cause: str) -> Storage:
+    """Make a value and its pending readers real; return its storage."""
+    evaluate.force([value, *value.pending_consumers()], cause)
+    assert value.real is not None
+    return value.real
+
+
+def hold(value: Value) -> None:
+    """Count one more holder of a real value's memory."""
+    storage = value.real
+    assert storage is not None
+    with _lock:
+        storage.shared += 1
+        value.work = _SHARED_WORK
+
+
+def release(value: Value) -> None:
+    """Count one holder less; without any, operations on the value are lazy again."""
+    storage = value.real
+    assert storage is not None
+    with _lock:
+        storage.shared -= 1
+        if not storage.shared:
+            value.work = 1
+
+
+def shared_leaf(storage: Storage, dtype: Any, shape: tuple[int, ...], device: Device) -> Value:
+    """Return a real value over a storage that is shared already."""
+    value = leaf(storage, dtype, shape, device)
+    value.work = _SHARED_WORK
+    return value
+
+
+def give_memory(value: Value, cause: str) -> Storage:
+    """Make the side that operations use authoritative and alone, ready to be handed out."""
+    storage = value.real
+    assert storage is not None
+    if storage.backend is None:
+        if storage.held() and not storage.shared and not storage.readonly:
+            storage.host_write(cause, whole=False)  # those who read before keep what they read
+        return storage
+    with storage.backend.batch():
+        storage.device_read(cause)
+    storage.location = DEVICE
+    storage.drop_mirror()
+    return storage
+
+
+def replace_pending(cell: Cell, storage: Storage) -> Value:
+    """Point a cell, all of which is about to be written, to memory that nothing was written to."""
+    old = cell.value
+    cell.value = leaf(storage, old.dtype, old.shape, old.device)
+    return cell.value
