@@ -465,6 +465,15 @@ class Array:
     def __ge__(self, other: Any) -> Any:
         return binary(_OP_GE, self, other)
 
+    def __matmul__(self, other: Any) -> Any:
+        return _matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _matmul(self, other, True)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return _write_back("matmul", self, _matmul(self, other))
+
 
 def _bad_devices(x: Array, y: Array) -> ValueError:
     return ValueError(
@@ -674,16 +683,30 @@ def binary(op: Op, x: Array, y: Any, reflected: bool = False) -> Any:
 
 
 def in_place(op: Op, x: Array, y: Any) -> Any:
-    result = binary(op, x, y)
+    return _write_back(op.name, x, binary(op, x, y))
+
+
+def _write_back(name: str, x: Array, result: Any) -> Any:
+    """Write the result of ``x op= y`` to x's view."""
     if result is NotImplemented:
         return result
     if result._dtype != x._dtype or result._shape != x._shape:
         raise TypeError(
-            f"in-place {op.name} cannot change {x._dtype}{x._shape} "
+            f"in-place {name} cannot change {x._dtype}{x._shape} "
             f"to {result._dtype}{result._shape}"
         )
     assign(x, x.view, result, temporary=True)
     return x
+
+
+def _matmul(x: Array, y: Any, reflected: bool = False) -> Any:
+    """``x @ y``, or ``y @ x`` if reflected."""
+    if type(y) is not Array and not isinstance(y, np.ndarray):
+        return NotImplemented
+    from .api.linear_algebra import matmul
+
+    other = as_operand(y, x._device)
+    return matmul(other, x) if reflected else matmul(x, other)
 
 
 def unary(op: Op, x: Array) -> Array:
@@ -700,16 +723,18 @@ def unary(op: Op, x: Array) -> Array:
 class _RefcountProbe:
     """Measures how many references a temporary has inside ``__setitem__``."""
 
-    count = 0
+    def __init__(self) -> None:
+        self.count = 0
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        _RefcountProbe.count = sys.getrefcount(value)
+        self.count = sys.getrefcount(value)
 
 
 def _temporary_references() -> int:
     # In a frame of its own, as a user's statement runs it: compiled code counts differently.
-    exec("probe[0] = object()", {"probe": _RefcountProbe(), "object": object})
-    return _RefcountProbe.count
+    probe = _RefcountProbe()
+    exec("probe[0] = object()", {"probe": probe, "object": object})
+    return probe.count
 
 
 def _cell_references() -> int:

@@ -49,9 +49,10 @@ def asarray(
     Returns
     -------
     Array
-        Of a NumPy array: a snapshot, which stays on the host until a kernel reads it (``copy=False``:
-        the NumPy array's own memory). Of a lazyarr array: itself if nothing changes, or a lazy
-        conversion; another device means an explicit copy, which forces it. Scalars stay lazy.
+        Of a NumPy array: a snapshot, which stays on the host until a kernel reads it; for
+        ``copy=False`` the NumPy array's own memory. Of a lazyarr array: itself if nothing changes,
+        or a lazy conversion; another device means an explicit copy, which forces it. Scalars stay
+        lazy.
 
     Raises
     ------

@@ -231,19 +231,17 @@ def arange(
     if target.kind == "b":
         raise TypeError("arange has no bool result; give an integer or floating-point dtype")
     where = known_device(device)
-    if whole:
-        count = max(0, -(-(last - first) // by))
-    else:
-        steps = (last - first) / by
-        if not math.isfinite(steps):
-            raise ValueError(f"arange({start}, {stop}, {step}) has no finite length")
-        count = max(0, math.ceil(steps))
+    # // is exact for ints
+    steps = -(-(last - first) // by) if whole else (last - first) / by
+    if not math.isfinite(steps):
+        raise ValueError(f"arange({start}, {stop}, {step}) has no finite length")
+    count = max(0, math.ceil(steps))
     shape = views.check_shape((count,))
     if whole and target.kind in "iu":
-        if count:
-            scalar_dtype(first, target)  # raises if it does not fit
-            scalar_dtype(first + (count - 1) * by, target)
-        return _index_array(_arange_of_ints(target), (_wrapped(first), _wrapped(by)), shape, where)
+        for value in (first, first + (count - 1) * by) if count else ():
+            scalar_dtype(value, target)  # raises if it does not fit
+        scalars = (_wrapped(int(first)), _wrapped(int(by)))
+        return _index_array(_arange_of_ints(target), scalars, shape, where)
     return _index_array(_arange_of_floats(target), (float(first), float(by)), shape, where)
 
 

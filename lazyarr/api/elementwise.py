@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._array import Array, _binary, copy_of, elementwise
+from .._array import Array, binary, copy_of, elementwise
 from ..graph.optable import OPS, Op
 from ._common import check_array
 
@@ -119,7 +119,7 @@ def _document(function: Any, op: Op) -> None:
     """
 
 
-def unary(name: str) -> Callable[[Array], Array]:
+def _unary(name: str) -> Callable[[Array], Array]:
     """Return the public function of a unary operation."""
     op = OPS[name]
 
@@ -130,13 +130,13 @@ def unary(name: str) -> Callable[[Array], Array]:
     return function
 
 
-def binary(name: str) -> Callable[[Any, Any], Array]:
+def _binary(name: str) -> Callable[[Any, Any], Array]:
     """Return the public function of a binary operation."""
     op = OPS[name]
 
     def function(x1: Any, x2: Any, /) -> Array:
         if type(x1) is Array:
-            result = _binary(op, x1, x2, False)
+            result = binary(op, x1, x2, False)
             if result is not NotImplemented:
                 return result  # type: ignore[no-any-return]
         return elementwise(op, x1, x2)
@@ -145,72 +145,72 @@ def binary(name: str) -> Callable[[Any, Any], Array]:
     return function
 
 
-abs = unary("abs")
-acos = unary("acos")
-acosh = unary("acosh")
-add = binary("add")
-asin = unary("asin")
-asinh = unary("asinh")
-atan = unary("atan")
-atan2 = binary("atan2")
-atanh = unary("atanh")
-bitwise_and = binary("bitwise_and")
-bitwise_invert = unary("bitwise_invert")
-bitwise_left_shift = binary("bitwise_left_shift")
-bitwise_or = binary("bitwise_or")
-bitwise_right_shift = binary("bitwise_right_shift")
-bitwise_xor = binary("bitwise_xor")
-ceil = unary("ceil")
-conj = unary("conj")
-copysign = binary("copysign")
-cos = unary("cos")
-cosh = unary("cosh")
-divide = binary("divide")
-equal = binary("equal")
-exp = unary("exp")
-expm1 = unary("expm1")
-floor = unary("floor")
-floor_divide = binary("floor_divide")
-greater = binary("greater")
-greater_equal = binary("greater_equal")
-hypot = binary("hypot")
-imag = unary("imag")
-isfinite = unary("isfinite")
-isinf = unary("isinf")
-isnan = unary("isnan")
-less = binary("less")
-less_equal = binary("less_equal")
-log = unary("log")
-log10 = unary("log10")
-log1p = unary("log1p")
-log2 = unary("log2")
-logaddexp = binary("logaddexp")
-logical_and = binary("logical_and")
-logical_not = unary("logical_not")
-logical_or = binary("logical_or")
-logical_xor = binary("logical_xor")
-maximum = binary("maximum")
-minimum = binary("minimum")
-multiply = binary("multiply")
-negative = unary("negative")
-nextafter = binary("nextafter")
-not_equal = binary("not_equal")
-positive = unary("positive")
-pow = binary("pow")
-real = unary("real")
-reciprocal = unary("reciprocal")
-remainder = binary("remainder")
-round = unary("round")
-sign = unary("sign")
-signbit = unary("signbit")
-sin = unary("sin")
-sinh = unary("sinh")
-sqrt = unary("sqrt")
-square = unary("square")
-subtract = binary("subtract")
-tan = unary("tan")
-tanh = unary("tanh")
-trunc = unary("trunc")
+abs = _unary("abs")
+acos = _unary("acos")
+acosh = _unary("acosh")
+add = _binary("add")
+asin = _unary("asin")
+asinh = _unary("asinh")
+atan = _unary("atan")
+atan2 = _binary("atan2")
+atanh = _unary("atanh")
+bitwise_and = _binary("bitwise_and")
+bitwise_invert = _unary("bitwise_invert")
+bitwise_left_shift = _binary("bitwise_left_shift")
+bitwise_or = _binary("bitwise_or")
+bitwise_right_shift = _binary("bitwise_right_shift")
+bitwise_xor = _binary("bitwise_xor")
+ceil = _unary("ceil")
+conj = _unary("conj")
+copysign = _binary("copysign")
+cos = _unary("cos")
+cosh = _unary("cosh")
+divide = _binary("divide")
+equal = _binary("equal")
+exp = _unary("exp")
+expm1 = _unary("expm1")
+floor = _unary("floor")
+floor_divide = _binary("floor_divide")
+greater = _binary("greater")
+greater_equal = _binary("greater_equal")
+hypot = _binary("hypot")
+imag = _unary("imag")
+isfinite = _unary("isfinite")
+isinf = _unary("isinf")
+isnan = _unary("isnan")
+less = _binary("less")
+less_equal = _binary("less_equal")
+log = _unary("log")
+log10 = _unary("log10")
+log1p = _unary("log1p")
+log2 = _unary("log2")
+logaddexp = _binary("logaddexp")
+logical_and = _binary("logical_and")
+logical_not = _unary("logical_not")
+logical_or = _binary("logical_or")
+logical_xor = _binary("logical_xor")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+multiply = _binary("multiply")
+negative = _unary("negative")
+nextafter = _binary("nextafter")
+not_equal = _binary("not_equal")
+positive = _unary("positive")
+pow = _binary("pow")
+real = _unary("real")
+reciprocal = _unary("reciprocal")
+remainder = _binary("remainder")
+round = _unary("round")
+sign = _unary("sign")
+signbit = _unary("signbit")
+sin = _unary("sin")
+sinh = _unary("sinh")
+sqrt = _unary("sqrt")
+square = _unary("square")
+subtract = _binary("subtract")
+tan = _unary("tan")
+tanh = _unary("tanh")
+trunc = _unary("trunc")
 
 
 def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:

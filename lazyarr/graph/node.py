@@ -149,10 +149,10 @@ class Value:
         self.device = device
         self.real: Storage | None = None
         self.inlined = False
-        work = 1
+        work: int = 1
         for a in args:
             work += a.work
-        self.work = work
+        self.work: int = work
 
     @property
     def dtype(self) -> DType:

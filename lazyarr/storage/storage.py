@@ -49,8 +49,8 @@ class Storage:
     """Bytes with a location. ``backend`` is None for the ``cpu`` device: host memory only."""
 
     __slots__ = (
-        "__weakref__",
         "backend",
+        "exported",
         "host",
         "host_open",
         "keeper",
@@ -64,8 +64,8 @@ class Storage:
         "stream",
     )
 
-    def __init__(self, backend: Backend | None, nbytes: int) -> None:
-        """Make a storage whose device memory is allocated and not yet written."""
+    def __init__(self, backend: Backend | None, nbytes: int, allocate: bool = True) -> None:
+        """Make a storage whose memory is allocated and not yet written, or one without memory."""
         self.backend = backend
         self.nbytes = nbytes
         self.host: HostBytes | None = None
@@ -73,11 +73,14 @@ class Storage:
         self.location = DEVICE
         self.mirrored = False
         self.shared = 0
+        self.exported = False  # an address was given away that nobody gives back
         self.host_open = 0  # open writable views of the host's side
         self.readonly = False
         self.stream = 0
         self.memory: Memory | None = None
         self.ptr = 0
+        if not allocate:
+            return
         if backend is None:
             self.location = HOST
             self.host = np.empty(nbytes, np.uint8)
@@ -193,19 +196,9 @@ class Storage:
 
 def from_host(backend: Backend | None, data: HostBytes) -> Storage:
     """Return a storage whose host buffer is ``data`` itself; nothing is copied."""
-    storage = Storage.__new__(Storage)
-    storage.backend = backend
-    storage.nbytes = data.nbytes
+    storage = Storage(backend, data.nbytes, allocate=False)
     storage.host = data
-    storage.keeper = None
     storage.location = HOST
-    storage.mirrored = False
-    storage.shared = 0
-    storage.host_open = 0
-    storage.readonly = False
-    storage.memory = None
-    storage.ptr = 0
-    storage.stream = 0
     return storage
 
 
@@ -213,10 +206,7 @@ def from_foreign(
     backend: Backend, ptr: int, nbytes: int, keeper: Any, *, readonly: bool
 ) -> Storage:
     """Return a storage over somebody else's device memory, kept alive by ``keeper``."""
-    storage = from_host(backend, np.empty(0, np.uint8))
-    storage.host = None
-    storage.nbytes = nbytes
-    storage.location = DEVICE
+    storage = Storage(backend, nbytes, allocate=False)
     storage.ptr = ptr
     storage.keeper = keeper
     storage.shared = 1
