@@ -33,3 +33,27 @@ struct LzRaw {
   __device__ __forceinline__ void put(const T& x) { *(T*)bytes = x; }
   __device__ __forceinline__ T get() const { return *(const T*)bytes; }
 };
+
+// An index counted from the front, or -1 if it is out of range.
+__device__ __forceinline__ long long lz_wrapped(long long i, long long size) {
+  if (i < 0) i += size;
+  return i >= 0 && i < size ? i : -1;
+}
+
+// An index that the host has checked already.
+__device__ __forceinline__ long long lz_index(long long i, long long size) {
+  return i < 0 ? i + size : i;
+}
+
+// The first index that is out of range goes to the error slot {set, index, axis, size}; read as 0.
+__device__ __forceinline__ long long lz_checked(long long i, long long size, int axis,
+                                                unsigned long long* error) {
+  const long long at = lz_wrapped(i, size);
+  if (at >= 0) return at;
+  if (atomicCAS(error, 0ull, 1ull) == 0ull) {
+    error[1] = (unsigned long long)i;
+    error[2] = (unsigned long long)axis;
+    error[3] = (unsigned long long)size;
+  }
+  return 0;
+}

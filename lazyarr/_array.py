@@ -219,6 +219,9 @@ class Array:
         NumPy arrays among the inputs are uploaded (a counted, guarded copy). What lazyarr has no
         function for raises TypeError: no result ever comes silently from the host.
         """
+        if ufunc is np.matmul and method == "__call__" and not kwargs:
+            x, y = (as_operand(x, self._device) for x in inputs)
+            return _matmul(x, y)
         name = _UFUNCS.get(ufunc.__name__)
         if method != "__call__" or kwargs or name is None:
             raise TypeError(

@@ -16,7 +16,8 @@ from ._array import Array
 from ._devices import CPU, Device
 from .graph import evaluate, share
 from .graph.interpret import host_view
-from .graph.node import Value, leaf
+from .graph.node import leaf
+from .graph.write import own_storage
 from .storage.storage import DEVICE, HOST, Storage, from_host
 
 _MODES = ("r", "w", "rw")
@@ -65,12 +66,16 @@ def _reading(x: Array) -> Iterator[npt.NDArray[Any]]:
 @contextmanager
 def _writing(x: Array, mode: str) -> Iterator[npt.NDArray[Any]]:
     cause = f"host({mode!r})"
+    whole = mode == "w" and covers(x)
     with share.device_lock(x._device):
-        value = _for_host(x, cause, whole=mode == "w" and covers(x))
-        storage = value.real
-        assert storage is not None
+        if whole and x._device is not CPU and share.is_disposable(x._cell):
+            backend = evaluate.runtime(x._device).backend
+            nbytes = x._cell.value.nbytes
+            share.replace(x._cell, from_host(backend, backend.host_buffer(nbytes)))
+        storage = own_storage(x._cell, cause)
         exported = storage.shared > storage.host_open and storage.location is DEVICE
-        storage.host_write(cause, whole=mode == "w" and covers(x), explicit=True)
+        storage.host_write(cause, whole=whole, explicit=True)
+        value = x._cell.value
         share.hold(value)
         storage.host_open += 1
     opened = host_view(storage, x._dtype, x.view)
@@ -84,17 +89,6 @@ def _writing(x: Array, mode: str) -> Iterator[npt.NDArray[Any]]:
             with evaluate.runtime(x._device).backend.batch():
                 storage.settle(DEVICE, cause)
         share.release(value)
-
-
-def _for_host(x: Array, cause: str, *, whole: bool) -> Value:
-    """Return x's value, real; a pending one that will be overwritten is never computed."""
-    value = x._cell.value
-    if value.real is None and whole and x._device is not CPU:
-        backend = evaluate.runtime(x._device).backend
-        storage = from_host(backend, backend.host_buffer(value.nbytes))
-        return share.replace_pending(x._cell, storage)
-    share.settle_readers(value, cause)
-    return value
 
 
 def move(x: Array, device: Device) -> Array:

@@ -1,14 +1,13 @@
 """Exchange with other libraries: DLPack, ``__cuda_array_interface__``, PyCUDA, pickle.
 
 Owns the rules of sharing: pending work runs before memory is given away, and the storage is shared
-from then on. Memory of ``cuda`` devices crosses as such. ``cpu`` crosses as host memory; ``sim``, whose
-memory no other library can read, as a copy on the host.
+from then on. Memory of ``cuda`` devices crosses as such, that of ``cpu`` as host memory; that of
+``sim``, which no other library can read, as a copy on the host.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ._dtypes import DType, is_supported
 from ._host import array_from_numpy, is_broadcast, move
 from .graph import evaluate, share, views
 from .graph.views import View
+from .graph.write import own_storage
 from .runtime.base import DeviceUnavailableError
 from .runtime.select import default_device
 from .storage.storage import Storage, from_foreign, from_host
@@ -136,10 +136,9 @@ def _forced_copy(x: Array) -> Array:
 
 def _share(x: Array, cause: str) -> Storage:
     """Run what is pending, and give the storage's memory away; the caller holds the lock."""
-    value = x._cell.value
-    share.settle_readers(value, cause)
-    storage = share.give_memory(value, cause)
-    share.hold(value)
+    own_storage(x._cell, cause)
+    storage = share.give_memory(x._cell.value, cause)
+    share.hold(x._cell.value)
     return storage
 
 
@@ -371,19 +370,19 @@ def device_address(x: Array) -> int:
 
 
 def _share_for_good(x: Array, cause: str) -> Storage:
-    value = x._cell.value
-    storage = value.real
+    storage = x._cell.value.real
     if storage is not None and storage.exported:
-        if storage.stream == storage.backend.stream_handle:  # type: ignore[union-attr]
+        backend: Any = storage.backend
+        if storage.stream == backend.stream_handle:
             return storage
     if _SHAREABLE.get(x._device.kind) != dl.CUDA:
         raise AttributeError(f"an array on {x._device} has no {cause}: it is not in a GPU's memory")
     with share.device_lock(x._device):
         storage = _share(x, cause)
         if storage.exported:
-            share.release(value)
+            share.release(x._cell.value)
         storage.exported = True
-        backend: Any = storage.backend
+        backend = storage.backend
         if storage.stream != backend.stream_handle:
             _order_after_us(storage, backend.stream_handle or _LEGACY_STREAM)
             storage.stream = backend.stream_handle
@@ -395,10 +394,10 @@ def _from_interface(interface: dict[str, Any], obj: Any, device: Any) -> Importe
     if interface.get("mask") is not None:
         raise BufferError("a __cuda_array_interface__ with a mask is not supported")
     dtype = _native_dtype(interface["typestr"])
-    shape = tuple(int(n) for n in interface["shape"])
+    shape: views.Shape = tuple(int(n) for n in interface["shape"])
     address, readonly = interface["data"]
     strides = interface.get("strides")
-    if strides is not None and math.prod(shape):
+    if strides is not None and 0 not in shape:
         if any(s % dtype.itemsize for s in strides):
             raise BufferError(f"strides {strides} are no multiples of the {dtype.itemsize} bytes")
         strides = tuple(s // dtype.itemsize for s in strides)
@@ -423,7 +422,7 @@ def _wait_for_producer(device: Device, stream: Any) -> None:
     if stream is None:
         return
     if stream == 0:
-        raise ValueError("stream 0 in a __cuda_array_interface__ is ambiguous; the protocol bars it")
+        raise ValueError("stream 0 in a __cuda_array_interface__ is ambiguous: it is not allowed")
     backend: Any = evaluate.runtime(device).backend
     handle = 0 if int(stream) == _LEGACY_STREAM else int(stream)
     if handle != backend.stream_handle:
@@ -435,7 +434,7 @@ def _wait_for_producer(device: Device, stream: Any) -> None:
 
 
 def unpickle(data: npt.NDArray[Any], name: str) -> Array:
-    """Return the array that was pickled, on its device or, where that is missing, the default one."""
+    """Return the array that was pickled, on its device or, if that is missing, the default one."""
     device = parse_device(name)
     if device is not CPU:
         try:

@@ -24,6 +24,7 @@ from ._devices import CPU, Device, parse_device
 from ._host import covers
 from .codegen.launch import join_streams
 from .graph import evaluate, share, views
+from .graph.write import own_storage
 from .runtime.base import Access, Dim3
 from .runtime.select import default_device
 from .runtime.signature import Parameter, parameters_of
@@ -321,51 +322,50 @@ class KernelFunction:
 
     def _bring(self, arrays: list[tuple[Array, str, int]], values: list[Any], backend: Any) -> None:
         """Make every array ready on the device, and put its address among the values."""
-        pending: list[Any] = []
-        for x, mode, _ in arrays:
-            value = x._cell.value
-            if value.real is None and (mode != "w" or not covers(x)):
-                pending.append(value)
-            if mode != "r" and value.consumers is not None and value.real is not None:
-                pending += value.pending_consumers()
+        # No name may hold a value here: whether others read it shows in its reference count.
+        pending = [
+            x._cell.value
+            for x, mode, _ in arrays
+            if x._cell.value.real is None and (mode != "w" or not covers(x))
+        ]
         if pending:
             evaluate.force(pending, self._cause)
-        handle = backend.stream_handle
+            pending.clear()
+        cause = self._cause
         late = False
-        for x, mode, k in arrays:
-            storage = x._cell.value.real
+        for x, mode, _ in arrays:
             if mode == "r":
+                storage = x._cell.value.real
                 if storage.location is not DEVICE:  # type: ignore[union-attr]
-                    storage.device_read(self._cause)  # type: ignore[union-attr]
-            elif mode == "w":
+                    storage.device_read(cause)  # type: ignore[union-attr]
+            elif mode == "w" and covers(x):
                 late = True
-                continue
             else:
-                self._writable(x, storage)
-            self._place(values, k, x, storage, handle)
+                storage = own_storage(x._cell, cause)
+                if storage.location is not DEVICE or storage.mirrored:
+                    storage.device_write(cause, whole=False)
         if late:
             # Last: now nothing can fail that would leave these half changed.
-            for x, mode, k in arrays:
-                if mode == "w":
-                    storage = self._writable(x, x._cell.value.real, only=True)
-                    self._place(values, k, x, storage, handle)
+            for x, mode, _ in arrays:
+                if mode == "w" and covers(x):
+                    self._take_over(x)
+        handle = backend.stream_handle
+        for x, _, k in arrays:
+            storage = x._cell.value.real
+            if storage.stream != handle:  # type: ignore[union-attr]
+                join_streams(storage)  # type: ignore[arg-type]
+            values[k] = storage.ptr  # type: ignore[union-attr]
+            if x._view is not None:
+                values[k] += x._view.offset * x._dtype.itemsize
 
-    def _writable(self, x: Array, storage: Storage | None, *, only: bool = False) -> Storage:
-        if storage is None:
-            value = x._cell.value
-            storage = Storage(self._state.backend, value.nbytes)
-            share.replace_pending(x._cell, storage)
-        elif storage.location is not DEVICE or storage.mirrored:
-            storage.device_write(self._cause, whole=only and covers(x))
-        return storage
-
-    @staticmethod
-    def _place(values: list[Any], k: int, x: Array, storage: Any, handle: int) -> None:
-        if storage.stream != handle:
-            join_streams(storage)
-        values[k] = storage.ptr
-        if x._view is not None:
-            values[k] += x._view.offset * x._dtype.itemsize
+    def _take_over(self, x: Array) -> None:
+        """Make x's storage, all of which is about to be written, one that nothing else needs."""
+        if share.is_disposable(x._cell):
+            share.replace(x._cell, Storage(self._state.backend, x._cell.value.nbytes))
+            return
+        storage = x._cell.value.real
+        if storage.location is not DEVICE or storage.mirrored:  # type: ignore[union-attr]
+            storage.device_write(self._cause, whole=True)  # type: ignore[union-attr]
 
     def _accesses(self, arrays: list[tuple[Array, str, int]], values: list[Any]) -> list[Access]:
         return [

@@ -46,6 +46,7 @@ LEVELS: list[set[str]] = [
         "lazyarr.profiling",
         "lazyarr.interchange",
         "lazyarr._control",
+        "lazyarr._dlpack",
         "lazyarr._info",
     },
     {"lazyarr", "lazyarr.__main__"},
@@ -64,6 +65,7 @@ ARRAY_METHODS: dict[tuple[str, str], str] = {
     ("lazyarr._array", "lazyarr.interchange"): "__dlpack__, __cuda_array_interface__, __reduce__",
     ("lazyarr._array", "lazyarr.api.creation"): "operators with a NumPy array",
     ("lazyarr._array", "lazyarr.api.indexing"): "indexing by arrays",
+    ("lazyarr._array", "lazyarr.api.linear_algebra"): "__matmul__",
 }
 
 # The backends, and who may import them.

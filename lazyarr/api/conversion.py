@@ -131,42 +131,46 @@ def _from_python(obj: Any, wanted: DType | None) -> npt.NDArray[Any]:
 
 
 def _from_sequence(obj: Any, wanted: DType | None, spec: Any) -> Array:
-    arrays = [] if isinstance(obj, range) else _arrays_in(obj)
+    arrays, others = ([], []) if isinstance(obj, range) else _leaves(obj)
     if arrays:
         from .manipulation import stack
 
         device = arrays[0].device if spec is None else spec
-        common = wanted or result_type(*arrays)
+        common = wanted or result_type(*arrays, *others)
         return stack([asarray(part, dtype=common, device=device) for part in obj])
     data = _from_python(obj, wanted)
-    if wanted is None and data.dtype.kind in "uO":
-        _check_ints(obj)
+    if wanted is None:
+        _check_ints(obj, data)
     return _from_numpy(data, wanted, known_device(spec), None)
 
 
-def _arrays_in(obj: Any) -> list[Array]:
-    """Return the lazyarr arrays inside nested lists and tuples."""
-    found: list[Array] = []
+def _leaves(obj: Any) -> tuple[list[Array], list[Any]]:
+    """Return the lazyarr arrays inside nested lists and tuples, and everything else there."""
+    arrays: list[Array] = []
+    others: list[Any] = []
     stack = [obj]
     while stack:
         for part in stack.pop():
             kind = type(part)
             if kind is Array:
-                found.append(part)
+                arrays.append(part)
             elif kind is list or kind is tuple:
                 stack.append(part)
-    return found
+            else:
+                others.append(part)
+    return arrays, others
 
 
-def _check_ints(obj: Any) -> None:
-    """Raise for Python ints beyond int64: NumPy would turn them to uint64 or objects."""
-    stack = [obj]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, (list, tuple, range)):
-            stack.extend(part)
-        elif type(part) is int and not -_INT64_MAX - 1 <= part <= _INT64_MAX:
-            raise OverflowError(f"{part} does not fit int64; give a dtype")
+def _check_ints(obj: Any, data: npt.NDArray[Any]) -> None:
+    """Raise for Python ints beyond int64: NumPy would make uint64, floats or objects of them."""
+    kind = data.dtype.kind
+    if kind not in "uO" and not (kind == "f" and np.any(np.abs(data) >= 2.0**63)):
+        return
+    leaves = list(obj) if isinstance(obj, range) else _leaves(obj)[1]
+    if all(type(part) is int for part in leaves):
+        large = [n for n in leaves if not -_INT64_MAX - 1 <= n <= _INT64_MAX]
+        if large:
+            raise OverflowError(f"{large[0]} does not fit int64; give a dtype")
 
 
 def _from_numpy(

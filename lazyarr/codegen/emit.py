@@ -12,7 +12,20 @@ from collections.abc import Callable, Sequence
 
 from .. import _dtypes as dt
 from .._kernel_files import kernel_text
-from .key import Apply, BoxKey, DType, Index, Instruction, Load, MapKey, Operand, Param
+from .key import (
+    Apply,
+    BoxKey,
+    DType,
+    Gather,
+    Index,
+    Instruction,
+    Load,
+    MapKey,
+    Operand,
+    Output,
+    Param,
+    is_checked,
+)
 
 BLOCK = 256
 NAME = "lz_kernel"
@@ -76,7 +89,7 @@ def convert(name: str, source: DType, target: DType) -> str:
 def instruction_dtype(
     instruction: Instruction, operands: Sequence[Operand], scalars: Sequence[DType]
 ) -> DType:
-    if isinstance(instruction, Load):
+    if isinstance(instruction, (Load, Gather)):
         return operands[instruction.operand].dtype
     if isinstance(instruction, Param):
         return scalars[instruction.scalar]
@@ -91,10 +104,14 @@ def emit_body(
     operands: Sequence[Operand],
     scalars: Sequence[DType],
     load: Callable[[int], str],
+    place: Callable[[int], str],
     linear: str,
     prefix: str = "v",
 ) -> None:
-    """Write one assignment an instruction: ``v0``, ``v1`` ... each rounded to its dtype."""
+    """Write one assignment an instruction: ``v0``, ``v1`` ... each rounded to its dtype.
+
+    ``load(k)`` is the element of operand k, ``place(k)`` where a gather starts in operand k.
+    """
     dtypes: list[DType] = []
     for n, instruction in enumerate(body):
         dtype = instruction_dtype(instruction, operands, scalars)
@@ -105,10 +122,39 @@ def emit_body(
         elif isinstance(instruction, Index):
             names = [scalar_name(k, scalars[k]) for k in instruction.scalars]
             text = instruction.c.format(*names, i=f"((long long)({linear}))")
+        elif isinstance(instruction, Gather):
+            text = _gather(instruction, place(instruction.operand), prefix)
         else:
             text = _apply(instruction, dtypes, prefix)
         out.add(f"const {dt.c_type(dtype)} {prefix}{n} = {text};")
         dtypes.append(dtype)
+
+
+def _gather(instruction: Gather, start: str, prefix: str) -> str:
+    terms = [start]
+    check = "lz_checked" if instruction.checked else "lz_index"
+    for n, index in enumerate(instruction.indices):
+        stride, size = instruction.scalars[2 * n : 2 * n + 2]
+        more = f", {instruction.axes[n]}, error" if instruction.checked else ""
+        terms.append(f"{check}((long long){prefix}{index}, p{size}{more}) * p{stride}")
+    return f"x{instruction.operand}[{' + '.join(terms)}]"
+
+
+def emit_scatter(out: Text, k: int, output: Output, start: str) -> None:
+    """Write one element at a place that computed indices move, if they are in range."""
+    terms = [start]
+    tests = []
+    for n, index in enumerate(output.indices):
+        stride, size = output.scalars[2 * n : 2 * n + 2]
+        out.add(f"const long long j{k}_{n} = lz_wrapped((long long)v{index}, p{size});")
+        tests.append(f"j{k}_{n} >= 0")
+        terms.append(f"j{k}_{n} * p{stride}")
+    out.add(f"if ({' && '.join(tests)}) y{k}[{' + '.join(terms)}] = v{output.instruction};")
+
+
+def error_parameter(body: tuple[Instruction, ...]) -> list[str]:
+    """Return the declaration of the error slot, for bodies that check indices."""
+    return ["unsigned long long* error"] if is_checked(body) else []
 
 
 def _apply(instruction: Apply, dtypes: Sequence[DType], prefix: str) -> str:
@@ -126,7 +172,7 @@ def emit_map(key: MapKey) -> str:
     _signature(out, key, _map_extents(key))
     vector = key.vector
     out.add(f"const U t = (U)blockIdx.x * {BLOCK} + threadIdx.x;")
-    if key.ndim == 1 and all(o.mode in ("flat", "scalar") for _, o in _accesses(key)):
+    if is_flat(key):
         out.add(f"const I i = (I)t * {vector};")
         out.add("if (i >= n) return;")
         _flat(out, key)
@@ -137,6 +183,16 @@ def emit_map(key: MapKey) -> str:
         _strided(out, key)
     out.add("}")
     return prelude(key.wide) + str(out)
+
+
+def is_flat(key: MapKey) -> bool:
+    """Whether every access is in order: one index serves them all."""
+    scattered = any(y.indices for y in key.outputs)
+    return (
+        key.ndim == 1
+        and not scattered
+        and all(o.mode in ("flat", "scalar") for _, o in _accesses(key))
+    )
 
 
 def _map_extents(key: MapKey) -> list[str]:
@@ -162,6 +218,7 @@ def _accesses(key: MapKey) -> list[tuple[str, Operand]]:
 
 def _signature(out: Text, key: MapKey, extents: Sequence[str]) -> None:
     parameters = [f"{dt.c_type(y.dtype)}* y{k}" for k, y in enumerate(key.outputs)]
+    parameters += error_parameter(key.body)
     parameters += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(key.operands)]
     parameters += scalar_parameters(key.scalars)
     parameters += extents
@@ -173,7 +230,9 @@ def _flat(out: Text, key: MapKey) -> None:
     """All accesses in order: whole vectors, and one guarded end."""
     v = key.vector
     if v == 1:
-        emit_body(out, key.body, key.operands, key.scalars, lambda k: _plain(key, k), "i")
+        emit_body(
+            out, key.body, key.operands, key.scalars, lambda k: _plain(key, k), _at_start, "i"
+        )
         for k, y in enumerate(key.outputs):
             out.add(f"y{k}[i] = v{y.instruction};")
         return
@@ -200,6 +259,7 @@ def _flat(out: Text, key: MapKey) -> None:
         key.operands,
         key.scalars,
         lambda k: f"a{k}.v[u]" if key.operands[k].mode == "flat" else f"x{k}[0]",
+        _at_start,
         "i + u",
     )
     for k, y in enumerate(key.outputs):
@@ -214,6 +274,10 @@ def _flat(out: Text, key: MapKey) -> None:
         out.add(f"y{k}[i + u] = b{k}.v[u];")
     out.add("}")
     out.add("}")
+
+
+def _at_start(k: int) -> str:
+    return "0"
 
 
 def _plain(key: MapKey, k: int) -> str:
@@ -257,21 +321,40 @@ def _strided(out: Text, key: MapKey) -> None:
             where = "i" if o.mode == "flat" else f"x{k}o"
             out.add(f"const {kind} a{k} = *(const {kind}*)(x{k} + {where});")
     for k, y in enumerate(key.outputs):
-        out.add(f"LzVec<{dt.c_type(y.dtype)}, {v}> b{k};")
+        if not y.indices:
+            out.add(f"LzVec<{dt.c_type(y.dtype)}, {v}> b{k};")
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
-    emit_body(out, key.body, key.operands, key.scalars, lambda k: _strided_load(key, k), "i + u")
+    emit_body(
+        out,
+        key.body,
+        key.operands,
+        key.scalars,
+        lambda k: _strided_load(key, k),
+        lambda k: _strided_place(key.operands[k].mode, f"x{k}", last),
+        "i + u",
+    )
     for k, y in enumerate(key.outputs):
-        out.add(f"b{k}.v[u] = v{y.instruction};")
+        if y.indices:
+            emit_scatter(out, k, y, _strided_place(y.mode, f"y{k}", last))
+        else:
+            out.add(f"b{k}.v[u] = v{y.instruction};")
     out.add("}")
     for k, y in enumerate(key.outputs):
         kind = f"LzVec<{dt.c_type(y.dtype)}, {v}>"
+        if y.indices:
+            continue
         if y.mode in ("flat", "run"):
             where = "i" if y.mode == "flat" else f"y{k}o"
             out.add(f"*({kind}*)(y{k} + {where}) = b{k};")
         else:
             out.add("#pragma unroll")
             out.add(f"for (int u = 0; u < {v}; ++u) y{k}[y{k}o + u * y{k}_{last}] = b{k}.v[u];")
+
+
+def _strided_place(mode: str, name: str, last: int) -> str:
+    """Return the offset of the current element of an access whose strides are general."""
+    return "0" if mode == "scalar" else f"{name}o + u * {name}_{last}"
 
 
 def _strided_load(key: MapKey, k: int) -> str:
@@ -293,7 +376,7 @@ def emit_box(key: BoxKey) -> str:
     inside, outside = key.inside, key.outside
     ndim = inside.ndim
     dtype = inside.outputs[0].dtype
-    parameters = [f"{dt.c_type(dtype)}* y0"]
+    parameters = [f"{dt.c_type(dtype)}* y0", *error_parameter(inside.body)]
     parameters += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(inside.operands)]
     parameters += [f"const {dt.c_type(o.dtype)}* w{k}" for k, o in enumerate(outside.operands)]
     parameters += scalar_parameters(inside.scalars)
@@ -323,6 +406,7 @@ def emit_box(key: BoxKey) -> str:
         outside.operands,
         outside.scalars,
         lambda k: f"w{k}[{'i' if outside.operands[k].mode == 'flat' else 0}]",
+        _at_start,
         "i",
         "w_",
     )
@@ -357,11 +441,14 @@ def _box_inside(out: Text, key: BoxKey) -> None:
         if o.mode == "each":
             out.add(f"const I x{k}o = {' + '.join(f'b{d} * x{k}_{d}' for d in axes) or '0'};")
 
+    def place(k: int) -> str:
+        return f"x{k}o" if inside.operands[k].mode == "each" else "0"
+
     def load(k: int) -> str:
-        return f"x{k}[x{k}o]" if inside.operands[k].mode == "each" else f"x{k}[0]"
+        return f"x{k}[{place(k)}]"
 
     linear = " + ".join(["lo", *[f"b{d} * l{d}" for d in axes]])
-    emit_body(out, inside.body, inside.operands, inside.scalars, load, linear)
+    emit_body(out, inside.body, inside.operands, inside.scalars, load, place, linear)
 
 
 def magic(divisor: int) -> tuple[int, int, int]:

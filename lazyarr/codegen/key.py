@@ -21,12 +21,14 @@ class Load(NamedTuple):
     """The element of an operand at the current coordinates."""
 
     operand: int
+    kind: str = "load"  # tuples compare by fields alone: Load(0) must not equal Param(0)
 
 
 class Param(NamedTuple):
     """A scalar parameter."""
 
     scalar: int
+    kind: str = "param"
 
 
 class Index(NamedTuple):
@@ -44,7 +46,21 @@ class Apply(NamedTuple):
     args: tuple[int, ...]
 
 
-Instruction = Load | Param | Index | Apply
+class Gather(NamedTuple):
+    """An element of an operand, moved by computed indices.
+
+    ``indices`` are instructions; ``scalars`` holds a stride and a size (parameters) for each, and
+    ``axes`` what to call them. ``checked``: an index out of range is recorded, and read as 0.
+    """
+
+    operand: int
+    indices: tuple[int, ...]
+    scalars: tuple[int, ...]
+    axes: tuple[int, ...]
+    checked: bool
+
+
+Instruction = Load | Param | Index | Apply | Gather
 
 
 class Operand(NamedTuple):
@@ -60,11 +76,17 @@ class Operand(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A result that a kernel stores: an instruction, and how it is written."""
+    """A result that a kernel stores: an instruction, and how it is written.
+
+    With ``indices`` (instructions, with a stride and a size parameter each) the place is moved by
+    them; an element whose index is out of range is not written.
+    """
 
     instruction: int
     dtype: DType
     mode: str
+    indices: tuple[int, ...] = ()
+    scalars: tuple[int, ...] = ()
 
 
 class MapKey(NamedTuple):
@@ -114,4 +136,16 @@ class ReduceKey(NamedTuple):
     ragged: bool
 
 
-KernelKey = MapKey | BoxKey | ReduceKey
+class TextKey(NamedTuple):
+    """A hand-written kernel of ``kernels/``, with the definitions that specialise it."""
+
+    name: str
+    text: str
+
+
+KernelKey = MapKey | BoxKey | ReduceKey | TextKey
+
+
+def is_checked(body: tuple[Instruction, ...]) -> bool:
+    """Whether a body records indices that are out of range."""
+    return any(isinstance(i, Gather) and i.checked for i in body)

@@ -12,12 +12,15 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import _dtypes as dt
 from .. import stats
 from ..runtime.base import Access, Backend, Dim3
+from ..storage import transfer
 from ..storage.storage import DEVICE, Storage
 from .emit import emit_box, emit_map
-from .key import Apply, BoxKey, DType, KernelKey, MapKey
+from .key import Apply, BoxKey, DType, KernelKey, MapKey, TextKey, is_checked
 from .reduce import emit_reduce
 
 SCRATCH_BYTES = 16  # the widest accumulator: a pair, or a complex128
@@ -51,6 +54,7 @@ class DeviceState:
         self.backend = backend
         self.kernels: dict[KernelKey, Kernel] = {}
         self._tickets: dict[int, Storage] = {}
+        self._errors: Storage | None = None
 
     def kernel(self, key: KernelKey) -> Kernel:
         """Return the compiled kernel of a key, compiling it the first time."""
@@ -71,6 +75,31 @@ class DeviceState:
             self._tickets[stream] = found
         return found
 
+    def errors(self) -> Storage:
+        """Return the error slot: {set, index, axis, size} as 64-bit integers."""
+        if self._errors is None:
+            self._errors = Storage(self.backend, 32)
+            self.backend.fill_zero(self._errors.ptr, 32)
+        return self._errors
+
+    def check_errors(self) -> None:
+        """Wait, and raise ``IndexError`` if a kernel met an index that is out of range."""
+        slot = self.errors()
+        found = np.empty(4, np.int64)
+        data = found.view(np.uint8)
+        transfer.copy(self.backend, "d2h", slot.ptr, data, "index check", control=True)
+        if found[0]:
+            self.backend.fill_zero(slot.ptr, 32)
+            _, index, axis, size = (int(n) for n in found)
+            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+
+
+def _checked(key: KernelKey) -> bool:
+    """Whether a kernel records indices that are out of range."""
+    if isinstance(key, TextKey):
+        return False
+    return is_checked(key.inside.body if isinstance(key, BoxKey) else key.body)
+
 
 def source_of(key: KernelKey) -> str:
     """Return the CUDA C of a kernel key."""
@@ -78,11 +107,15 @@ def source_of(key: KernelKey) -> str:
         return emit_map(key)
     if isinstance(key, BoxKey):
         return emit_box(key)
+    if isinstance(key, TextKey):
+        return key.text
     return emit_reduce(key)
 
 
 def describe(key: KernelKey) -> str:
     """Return a short name for traces: the operations that a kernel fuses."""
+    if isinstance(key, TextKey):
+        return key.name
     if isinstance(key, BoxKey):
         return f"box({describe(key.inside)})"
     names = [i.spec.op.name for i in key.body if isinstance(i, Apply)]
@@ -146,6 +179,7 @@ class KernelStep:
 
     __slots__ = (
         "block",
+        "checked",
         "fresh",
         "grid",
         "kernel",
@@ -190,7 +224,8 @@ class KernelStep:
         self.tickets = tickets
         self.kernel: Kernel | None = None
         # Outputs, then scratch and tickets, then operands: the order of the signature.
-        extra = len(self.scratch) + (1 if tickets else 0)
+        self.checked = _checked(key)
+        extra = len(self.scratch) + (1 if tickets else 0) + (1 if self.checked else 0)
         self.moved = outputs
         codes = "@" + "P" * (len(self.pointers) + extra)
         codes += scalar_codes([d for _, d in scalars]) + tail_codes
@@ -207,7 +242,7 @@ class KernelStep:
             storages[slot].ptr + ((offsets[operand] if operand >= 0 else 0) + shift) * itemsize  # type: ignore[union-attr]
             for slot, operand, itemsize, shift, _, _ in self.pointers
         ]
-        held = self._scratch(run, values) if self.scratch else None
+        held = self._scratch(run, values) if self.scratch or self.checked else None
         for n in self.scalars:
             value = run.scalars[n]
             if type(value) is complex:
@@ -225,6 +260,8 @@ class KernelStep:
                 kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
             )
         stats.counters.launches += 1
+        if self.checked:
+            run.device.check_errors()
 
     def _traced(
         self, run: Run, kernel: Kernel, values: list[Any], accesses: list[Access] | None
@@ -244,6 +281,8 @@ class KernelStep:
         made = [Storage(run.backend, n) for n in self.scratch]
         if self.tickets:
             made.append(run.device.tickets(self.tickets))
+        if self.checked:
+            made.append(run.device.errors())
         values[self.moved : self.moved] = [s.ptr for s in made]
         return made
 

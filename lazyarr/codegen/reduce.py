@@ -16,6 +16,7 @@ from .emit import (
     Text,
     divisor_parameters,
     emit_body,
+    error_parameter,
     prelude,
     scalar_parameters,
     split_index,
@@ -67,6 +68,7 @@ def _parameters(key: ReduceKey) -> list[str]:
     if key.split:
         names += [f"A{k}* part{k}" for k, _ in enumerate(key.reductions)]
         names += ["unsigned int* tickets"]
+    names += error_parameter(key.body)
     names += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(key.operands)]
     names += scalar_parameters(key.scalars)
     names += ["I M", "I K", "I length", "I chunks", "long long count"]
@@ -100,18 +102,25 @@ def _element(out: Text, key: ReduceKey, k: str, lane: str) -> None:
     names = [f"ck{d}" for d in range(key.reduced)]
     split_index(out, f"(U)({k})", names, [f"k{d}" for d in range(key.reduced)], key.wide)
 
-    def load(j: int) -> str:
+    def place(j: int) -> str:
         if key.operands[j].mode == "scalar":
-            return f"x{j}[0]"
+            return "0"
         terms = [f"{name} * x{j}_k{d}" for d, name in enumerate(names)]
-        return f"x{j}[x{j}m + {' + '.join(terms)}]"
+        return f"x{j}m + {' + '.join(terms)}"
 
-    _combine_body(out, key, load, k, lane)
+    _combine_body(out, key, lambda j: f"x{j}[{place(j)}]", place, k, lane)
 
 
-def _combine_body(out: Text, key: ReduceKey, load: Callable[[int], str], k: str, lane: str) -> None:
+def _combine_body(
+    out: Text,
+    key: ReduceKey,
+    load: Callable[[int], str],
+    place: Callable[[int], str],
+    k: str,
+    lane: str,
+) -> None:
     linear = f"(long long)m * lm + (long long)({k}) * lk"
-    emit_body(out, key.body, key.operands, key.scalars, load, linear)
+    emit_body(out, key.body, key.operands, key.scalars, load, place, linear)
     for r, (spec, source) in enumerate(key.reductions):
         text = spec.load.format(x=f"v{source}", k=f"((long long)({k}))")
         out.add(f"const A{r} e{r} = {text};")
@@ -181,17 +190,17 @@ def _row_loop(out: Text, key: ReduceKey) -> None:
             out.add(f"const {kind} a{j} = *(const {kind}*)(x{j} + x{j}o);")
     inner = key.reduced - 1
 
+    def place(j: int) -> str:
+        if key.operands[j].mode == "scalar":
+            return "0"
+        return f"x{j}o + u * x{j}_k{inner}"
+
     def load(j: int) -> str:
-        mode = key.operands[j].mode
-        if mode == "scalar":
-            return f"x{j}[0]"
-        if mode == "run":
-            return f"a{j}.v[u]"
-        return f"x{j}[x{j}o + u * x{j}_k{inner}]"
+        return f"a{j}.v[u]" if key.operands[j].mode == "run" else f"x{j}[{place(j)}]"
 
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
-    _combine_body(out, key, load, "k + u", "u")
+    _combine_body(out, key, load, place, "k + u", "u")
     out.add("}")
     out.add("}")
     if key.ragged:

@@ -64,6 +64,7 @@ class MatmulStep:
             run.backend.fill_zero(out.ptr, out.nbytes)
         elif out.nbytes:
             a, b, _ = self.pointers
+            before = run.backend.record() if stats.sinks else None
             run.backend.matmul(
                 MatmulCall(
                     self.dtype, batch, m, n, k,
@@ -71,7 +72,10 @@ class MatmulStep:
                 )
             )  # fmt: skip
             stats.counters.library_calls += 1
-            stats.emit(stats.Event("library", self.name, self.nbytes, run.cause), started)
+            if before is not None:
+                event = stats.Event("library", self.name, self.nbytes, run.cause)
+                event.details["events"] = (before, run.backend.record())
+                stats.emit(event, started)
 
 
 STEPS: dict[str, Any] = {"matmul": MatmulStep}

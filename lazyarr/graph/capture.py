@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .node import ConstSpec, IndexSpec, Value
+from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape
 
 
@@ -82,7 +82,7 @@ def capture(targets: Sequence[Value]) -> Tape:
             if kind is ConstSpec:
                 tape.scalar_of[slots[v]] = len(tape.scalars)
                 tape.scalars.append(v.extra)
-            elif kind is IndexSpec:
+            elif kind is IndexSpec or kind is GatherSpec or kind is ScatterSpec:
                 tape.scalar_of[slots[v]] = len(tape.scalars)
                 tape.scalars.extend(v.extra)
             else:

@@ -22,13 +22,22 @@ from ..codegen.launch import Run, upload
 from . import calls
 from .capture import Tape
 from .kernels import Region, Target, box_step, map_step, reduce_step
-from .node import BoxSpec, CallSpec, ConstSpec, IndexSpec, Value
+from .node import (
+    BoxSpec,
+    CallSpec,
+    ConstSpec,
+    GatherSpec,
+    IndexSpec,
+    ScatterSpec,
+    Value,
+)
 from .optable import ReduceSpec, Spec
 from .views import Shape
 
 _MAX_OPERANDS = 48
 _MAX_BODY = 400
 _MAX_RECOMPUTE = 2
+_POINTWISE_READERS = (Spec, GatherSpec, ScatterSpec)
 
 
 class Plan:
@@ -59,7 +68,7 @@ class Plan:
 
 def is_pointwise(v: Value) -> bool:
     """Whether a value can be computed inside another kernel, element by element."""
-    return type(v.spec) in (Spec, IndexSpec)
+    return type(v.spec) in (Spec, IndexSpec, GatherSpec)
 
 
 class Planner:
@@ -107,6 +116,8 @@ class Planner:
                 continue
             if kind is CallSpec:
                 self._store(a, f"{v.spec.name} reads it from memory")
+            elif kind is GatherSpec and k == 0:
+                self._store(a, "its elements are picked by computed indices")
             elif type(a.spec) is ConstSpec:
                 continue
             elif v.reads is not None and v.reads[k] is not None:
@@ -139,7 +150,7 @@ class Planner:
 
     def _joined(self, v: Value, a: Value) -> bool:
         """Whether a stored operand can still be computed in its consumer's kernel."""
-        return type(v.spec) is Spec and is_pointwise(a) and a.shape == v.shape
+        return is_pointwise(a) and a.shape == v.shape and type(v.spec) in _POINTWISE_READERS
 
     def _levels(self) -> None:
         self.level.clear()
@@ -149,7 +160,8 @@ class Planner:
                 if a.real is not None or type(a.spec) is ConstSpec and a not in self.stored:
                     continue
                 strided = v.reads is not None and v.reads[k] is not None
-                cut = a in self.stored and (strided or not self._joined(v, a))
+                picked = k == 0 and type(v.spec) is GatherSpec
+                cut = a in self.stored and (strided or picked or not self._joined(v, a))
                 level = max(level, self.level[a] + (1 if cut else 0))
             self.level[v] = level
 
@@ -188,7 +200,7 @@ class Planner:
         count: dict[Value, int] = {}
         for region in regions:
             for v in region.computed:
-                if v not in self.stored and type(v.spec) is Spec:
+                if v not in self.stored and type(v.spec) in (Spec, GatherSpec):
                     count[v] = count.get(v, 0) + 1
         return [v for v, n in count.items() if n > _MAX_RECOMPUTE]
 

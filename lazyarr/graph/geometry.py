@@ -16,11 +16,15 @@ VECTOR_BYTES = 16
 
 
 class Access(NamedTuple):
-    """One operand over a space: strides in elements, item size, misalignment in bytes."""
+    """One operand over a space: strides in elements, item size, misalignment in bytes.
+
+    ``moved``: computed indices move each element, so that neither vectors nor order help.
+    """
 
     strides: Shape
     itemsize: int
     misaligned: int
+    moved: bool = False
 
 
 def is_scalar(strides: Shape, shape: Shape) -> bool:
@@ -95,7 +99,8 @@ def plan_map(shape: Shape, accesses: Sequence[Access]) -> MapPlan:
         count *= n
     wide = needs_wide(count, sizes, strides)
     flat = [st == c_strides(sizes) for st in strides]
-    moved = [Access(st, a.itemsize, a.misaligned) for st, a in zip(strides, accesses, strict=True)]
+    flat = [f and not a.moved for f, a in zip(flat, accesses, strict=True)]
+    moved = [a._replace(strides=st) for st, a in zip(strides, accesses, strict=True)]
     vector = _map_vector(sizes, moved, scalar, flat)
     modes = []
     for access, one, in_order in zip(moved, scalar, flat, strict=True):
@@ -103,6 +108,8 @@ def plan_map(shape: Shape, accesses: Sequence[Access]) -> MapPlan:
             modes.append("scalar")
         elif in_order and (vector == 1 or vector_fits(sizes, access, vector)):
             modes.append("flat")
+        elif access.moved:
+            modes.append("each")
         elif vector > 1 and access.strides[-1] == 1 and vector_fits(sizes, access, vector):
             modes.append("run")
         elif access.strides[-1] == 0:
@@ -122,8 +129,14 @@ def _map_vector(
     if len(sizes) == 1 and all_flat:
         return width if all(vector_fits(sizes, a, width) for a in walking) else 1
     output = accesses[0]
+    if output.moved:
+        return 1
     while width > 1:
-        good = [a for a in walking if a.strides[-1] == 1 and vector_fits(sizes, a, width)]
+        good = [
+            a
+            for a in walking
+            if not a.moved and a.strides[-1] == 1 and vector_fits(sizes, a, width)
+        ]
         ends = sizes[-1] % width == 0
         if ends and output in good and 2 * len(good) >= len(walking):
             return width
@@ -161,7 +174,7 @@ def plan_reduce(shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: in
         count *= n
     wide = needs_wide(count, full_shape, full)
     items = [a for a, s in zip(accesses, scalar, strict=True) if not s]
-    moved = [Access(st, a.itemsize, a.misaligned) for st, a in zip(full, items, strict=True)]
+    moved = [a._replace(strides=st) for st, a in zip(full, items, strict=True)]
     schedule = _schedule(kept, moved)
     vector = _reduce_vector(full_shape, len(reduced), moved, lanes) if schedule == "row" else 1
     result: list[list[Shape]] = [[], []]
@@ -174,7 +187,7 @@ def plan_reduce(shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: in
             result[1].append(())
             continue
         access, k, r = next(rest)
-        runs = vector > 1 and access.strides[-1] == 1
+        runs = vector > 1 and access.strides[-1] == 1 and not access.moved
         modes.append("run" if runs else "each")
         result[0].append(k)
         result[1].append(r)
@@ -196,7 +209,7 @@ def _schedule(kept: Shape, accesses: Sequence[Access]) -> str:
 
 
 def _reduce_vector(shape: Shape, reduced: int, accesses: Sequence[Access], lanes: int) -> int:
-    runs = [a for a in accesses if a.strides[-1] == 1]
+    runs = [a for a in accesses if a.strides[-1] == 1 and not a.moved]
     if not runs:
         return 1
     width = min(widest([a.itemsize for a in runs]), 8, lanes)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .._dtypes import DType
 from ..storage.storage import Storage, from_host
-from .node import BoxSpec, CallSpec, ConstSpec, IndexSpec, Value
+from .node import BoxSpec, CallSpec, ConstSpec, GatherSpec, IndexSpec, Value
 from .numpy_ops import cast_to
 from .optable import ReduceSpec
 from .views import Shape, View, c_strides
@@ -25,6 +25,8 @@ Array = npt.NDArray[Any]
 def host_view(storage: Storage, dtype: DType, view: View) -> Array:
     """Return a NumPy view of a storage's host buffer."""
     assert storage.host is not None
+    if 0 in view.shape:  # its offset may lie outside the buffer
+        return np.empty(view.shape, dtype)
     return np.ndarray(
         view.shape,
         dtype,
@@ -90,10 +92,44 @@ def _compute(v: Value) -> Array:
         return spec.numpy(operand(v, 0, shape), axes, False)  # type: ignore[no-any-return]
     if kind is BoxSpec:
         return _box(v)
+    if kind is GatherSpec:
+        return _gather(v)
     if kind is CallSpec:
         return CALLS[spec.name](v)
     arrays = [cast_to(operand(v, k, v.shape), dtype) for k, dtype in enumerate(spec.compute)]
     return spec.numpy(*arrays)  # type: ignore[no-any-return]
+
+
+def places(v: Value, view: View) -> tuple[Array, Array]:
+    """Return where a gather or scatter goes, in elements, and which indices are in range."""
+    at = np.full(v.shape, view.offset, np.int64)
+    for d, s in enumerate(view.strides):
+        along = [1] * len(v.shape)
+        along[d] = -1
+        at += (np.arange(v.shape[d]) * s).reshape(along)
+    good = np.ones(v.shape, bool)
+    for n in range(len(v.args) - 1):
+        stride, size = v.extra[2 * n : 2 * n + 2]
+        index = operand(v, n + 1, v.shape).astype(np.int64)
+        wrapped = np.where(index < 0, index + size, index)
+        inside = (wrapped >= 0) & (wrapped < size)
+        if type(v.spec) is GatherSpec and not inside.all():
+            raise IndexError(
+                f"index {index[~inside][0]} is out of bounds for axis {v.spec.axes[n]} "
+                f"with size {size}"
+            )
+        good &= inside
+        at += np.where(inside, wrapped, 0) * stride
+    return at, good
+
+
+def _gather(v: Value) -> Array:
+    source = v.args[0]
+    assert source.real is not None and source.real.host is not None
+    strides = v.reads[0] if v.reads is not None else None
+    offset = v.offsets[0] if v.offsets is not None else 0
+    at, _ = places(v, View(offset, v.shape, strides or c_strides(v.shape)))
+    return source.real.host.view(source.dtype)[at]
 
 
 def _box(v: Value) -> Array:

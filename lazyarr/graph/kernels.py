@@ -10,11 +10,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..codegen.emit import BLOCK, magic
+from ..codegen.emit import BLOCK, is_flat, magic
 from ..codegen.key import (
     Apply,
     BoxKey,
     DType,
+    Gather,
     Index,
     Instruction,
     Load,
@@ -28,9 +29,10 @@ from ..codegen.launch import SCRATCH_BYTES, Fresh, KernelStep, Pointer, Run, cei
 from ..codegen.order import combination_order
 from ..codegen.reduce import block_shape, row_groups
 from ..storage.storage import Storage
+from .._dtypes import int64
 from .capture import Tape
 from .geometry import Access, is_scalar, needs_wide, plan_map, plan_reduce
-from .node import ConstSpec, IndexSpec, Value
+from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
 
 
@@ -51,6 +53,7 @@ class Source(NamedTuple):
     operand: int
     dtype: DType
     misaligned: int
+    gathered: bool = False
 
 
 class Region:
@@ -65,10 +68,25 @@ class Region:
         self.scalars: list[tuple[int, DType]] = []
         self.computed: set[Value] = set()
         self.roots: list[int] = []
+        self.places: dict[Value, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self._done: dict[Any, int] = {}
 
     def add_root(self, v: Value) -> None:
-        self.roots.append(self._value(v))
+        if type(v.spec) is not ScatterSpec:
+            self.roots.append(self._value(v))
+            return
+        self.computed.add(v)
+        found = tuple(
+            self._value(v.args[k]) if self._is_node(v, k) else self._edge(v, k)
+            for k in range(len(v.args))
+        )
+        self.roots.append(found[0])
+        self.places[v] = (found[1:], self._places(v))
+
+    def _places(self, v: Value) -> tuple[int, ...]:
+        """Return the parameters that hold a stride and a size for each computed index."""
+        first = self.tape.scalar_of[self.tape.slots[v]]
+        return tuple(self._scalar(first + j, int64) for j in range(len(v.extra)))
 
     def add_operand(self, v: Value, k: int) -> None:
         """Add what ``v`` reads as operand k, computed in place where that is possible."""
@@ -101,6 +119,8 @@ class Region:
 
     def _is_node(self, v: Value, k: int) -> bool:
         a = v.args[k]
+        if k == 0 and type(v.spec) is GatherSpec:
+            return False
         return type(a.spec) is not ConstSpec and self._inline(a)
 
     def _emit(self, v: Value) -> int:
@@ -112,17 +132,38 @@ class Region:
             first = self.tape.scalar_of[self.tape.slots[v]] if v.extra else 0
             names = tuple(self._scalar(first + j, dtype) for j, dtype in enumerate(v.spec.scalars))
             return self._add(Index(v.spec.c, v.spec.out_dtype, names))
-        args = tuple(
+        if kind is GatherSpec:
+            return self._gather(v)
+        return self._add(Apply(v.spec, self._args(v, 0)))
+
+    def _args(self, v: Value, first: int) -> tuple[int, ...]:
+        return tuple(
             self._done[v.args[k]] if self._is_node(v, k) else self._edge(v, k)
-            for k in range(len(v.args))
+            for k in range(first, len(v.args))
         )
-        return self._add(Apply(v.spec, args))
+
+    def _gather(self, v: Value) -> int:
+        indices = self._args(v, 1)
+        self.operands.append(self._source(v, 0)._replace(gathered=True))
+        source = len(self.operands) - 1
+        spec = v.spec
+        return self._add(Gather(source, indices, self._places(v), spec.axes, spec.checked))
 
     def _edge(self, v: Value, k: int) -> int:
         """Return the instruction that reads operand k of v from a parameter or from memory."""
         a = v.args[k]
         if type(a.spec) is ConstSpec and a.real is None:
             return self._const(a)
+        source = self._source(v, k)
+        place = (source.slot, source.operand)
+        found = self._done.get(place)
+        if found is None:
+            self.operands.append(source)
+            found = self._done[place] = self._add(Load(len(self.operands) - 1))
+        return found
+
+    def _source(self, v: Value, k: int) -> Source:
+        a = v.args[k]
         slot = self.tape.slots[a]
         strides = v.reads[k] if v.reads is not None else None
         number = -1
@@ -131,13 +172,7 @@ class Region:
             assert v.offsets is not None
             number = self.tape.operand(slot, strides, v.offsets[k])
             misaligned += v.offsets[k] * a.spec.out_dtype.itemsize
-        place = (slot, number)
-        found = self._done.get(place)
-        if found is None:
-            source = Source(slot, strides, number, a.spec.out_dtype, misaligned & 15)
-            self.operands.append(source)
-            found = self._done[place] = self._add(Load(len(self.operands) - 1))
-        return found
+        return Source(slot, strides, number, a.spec.out_dtype, misaligned & 15)
 
     def _const(self, v: Value) -> int:
         number = self.tape.scalar_of[self.tape.slots[v]]
@@ -168,6 +203,11 @@ def _in_order(strides: Shape | None, shape: Shape) -> Shape:
     return c_strides(shape) if strides is None else strides
 
 
+def _access(source: Source, shape: Shape) -> Access:
+    strides = _in_order(source.strides, shape)
+    return Access(strides, source.dtype.itemsize, source.misaligned, source.gathered)
+
+
 def _source_pointer(k: int, source: Source) -> Pointer:
     return Pointer(source.slot, source.operand, source.dtype.itemsize, 0, "r", f"input {k}")
 
@@ -186,21 +226,23 @@ def map_step(
             _in_order(t.strides if t else None, shape),
             v.dtype.itemsize,
             t.misaligned if t else 0,
+            v in region.places,
         )
         for v, t in zip(roots, outputs, strict=True)
     ]
-    accesses += [
-        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned) for s in region.operands
-    ]
+    accesses += [_access(s, shape) for s in region.operands]
     plan = plan_map(shape, accesses)
-    modes = ["flat" if m == "scalar" and k < len(roots) else m for k, m in enumerate(plan.modes)]
+    modes = [
+        "flat" if m == "scalar" and k < len(roots) and roots[k] not in region.places else m
+        for k, m in enumerate(plan.modes)
+    ]
     key = MapKey(
         tuple(region.body),
         tuple(
             Operand(s.dtype, m) for s, m in zip(region.operands, modes[len(roots) :], strict=True)
         ),
         tuple(
-            Output(n, v.dtype, m)
+            Output(n, v.dtype, m, *region.places.get(v, ((), ())))
             for n, v, m in zip(region.roots, roots, modes[: len(roots)], strict=True)
         ),
         tuple(d for _, d in region.scalars),
@@ -208,7 +250,7 @@ def map_step(
         plan.wide,
         plan.vector,
     )
-    flat = len(plan.shape) == 1 and all(m in ("flat", "scalar") for m in modes)
+    flat = is_flat(key)
     threads = ceil_div(count, plan.vector)
     codes, tail = ("q", [count]) if plan.wide else ("i", [count])
     if not flat:
@@ -284,9 +326,7 @@ def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> KernelStep | 
     if results == 0:
         return _empty_step(tape, roots, {})
     order = combination_order(results, elements)
-    accesses = [
-        Access(_in_order(s.strides, shape), s.dtype.itemsize, s.misaligned) for s in region.operands
-    ]
+    accesses = [_access(s, shape) for s in region.operands]
     plan = plan_reduce(shape, axes, accesses, order.lanes)
     split = order.chunks > 1
     key = ReduceKey(

@@ -72,6 +72,34 @@ class BoxSpec:
         self.out_dtype = dtype
 
 
+class GatherSpec:
+    """Elements of ``args[0]`` at places that the index values ``args[1:]`` move.
+
+    ``Value.extra`` holds a stride and a size for each index; ``axes`` names them in errors.
+    ``checked``: the kernel looks for indices out of range (the host knew nothing of them).
+    """
+
+    __slots__ = ("axes", "checked", "out_dtype")
+
+    def __init__(self, dtype: DType, axes: tuple[int, ...], checked: bool) -> None:
+        self.out_dtype = dtype
+        self.axes = axes
+        self.checked = checked
+
+
+class ScatterSpec:
+    """What a write to computed places stores: ``args[0]`` at places that ``args[1:]`` move.
+
+    ``Value.extra`` holds a stride and a size for each index. Elements whose index is out of range
+    are not written. Such a node is only ever stored into a view (``evaluate.store``).
+    """
+
+    __slots__ = ("out_dtype",)
+
+    def __init__(self, dtype: DType) -> None:
+        self.out_dtype = dtype
+
+
 class CallSpec:
     """A library call or a hand-written kernel: reads its operands from memory.
 
@@ -85,7 +113,17 @@ class CallSpec:
         self.out_dtype = dtype
 
 
-AnySpec = Spec | ReduceSpec | LeafSpec | ConstSpec | IndexSpec | BoxSpec | CallSpec
+AnySpec = (
+    Spec
+    | ReduceSpec
+    | LeafSpec
+    | ConstSpec
+    | IndexSpec
+    | BoxSpec
+    | GatherSpec
+    | ScatterSpec
+    | CallSpec
+)
 
 _interned: dict[Any, Any] = {}
 
@@ -103,6 +141,16 @@ def const_spec(dtype: DType) -> ConstSpec:
 def box_spec(dtype: DType) -> BoxSpec:
     key = ("box", dtype)
     return _interned.get(key) or _interned.setdefault(key, BoxSpec(dtype))  # type: ignore[no-any-return]
+
+
+def gather_spec(dtype: DType, axes: tuple[int, ...], checked: bool) -> GatherSpec:
+    key = ("gather", dtype, axes, checked)
+    return _interned.get(key) or _interned.setdefault(key, GatherSpec(dtype, axes, checked))  # type: ignore[no-any-return]
+
+
+def scatter_spec(dtype: DType) -> ScatterSpec:
+    key = ("scatter", dtype)
+    return _interned.get(key) or _interned.setdefault(key, ScatterSpec(dtype))  # type: ignore[no-any-return]
 
 
 def call_spec(name: str, dtype: DType) -> CallSpec:

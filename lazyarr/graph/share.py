@@ -13,7 +13,8 @@ from typing import Any
 from .._devices import CPU, Device
 from ..storage.storage import DEVICE, Storage
 from . import evaluate
-from .node import MAX_WORK, Cell, Value, leaf
+from .node import MAX_WORK, Cell, Value, leaf, leaf_work
+from .write import has_readers
 
 _SHARED_WORK = MAX_WORK + 1
 _lock = threading.RLock()  # a finalizer may release in the thread that holds
@@ -22,13 +23,6 @@ _lock = threading.RLock()  # a finalizer may release in the thread that holds
 def device_lock(device: Device) -> AbstractContextManager[Any]:
     """Return the lock that evaluations and writes of a device take."""
     return nullcontext() if device is CPU else evaluate.runtime(device).lock
-
-
-def settle_readers(value: Value, cause: str) -> Storage:
-    """Make a value and its pending readers real; return its storage."""
-    evaluate.force([value, *value.pending_consumers()], cause)
-    assert value.real is not None
-    return value.real
 
 
 def hold(value: Value) -> None:
@@ -47,7 +41,7 @@ def release(value: Value) -> None:
     with _lock:
         storage.shared -= 1
         if not storage.shared:
-            value.work = 1
+            value.work = leaf_work(storage)
 
 
 def shared_leaf(storage: Storage, dtype: Any, shape: tuple[int, ...], device: Device) -> Value:
@@ -72,8 +66,16 @@ def give_memory(value: Value, cause: str) -> Storage:
     return storage
 
 
-def replace_pending(cell: Cell, storage: Storage) -> Value:
-    """Point a cell, all of which is about to be written, to memory that nothing was written to."""
+def is_disposable(cell: Cell) -> bool:
+    """Whether a write to all of the cell should take other memory: nothing needs what is there.
+
+    The cell's value is pending, or others will still read it. The caller must not hold the value.
+    """
+    storage = cell.value.real
+    return storage is None or (not storage.shared and has_readers(cell))
+
+
+def replace(cell: Cell, storage: Storage) -> None:
+    """Point a cell, all of which is about to be written, to memory that holds nothing yet."""
     old = cell.value
     cell.value = leaf(storage, old.dtype, old.shape, old.device)
-    return cell.value

@@ -164,7 +164,7 @@ def own_storage(cell: Cell, cause: str) -> Storage:
         evaluate.force([cell.value], cause)
     storage = cell.value.real
     assert storage is not None
-    if not storage.shared and _references(cell) > _ALONE:
+    if not storage.shared and has_readers(cell):
         move_to_copy(cell)
         storage = cell.value.real
         assert storage is not None
@@ -204,6 +204,11 @@ def _hazard(root: Value, old: Value, view: View) -> bool:
                 seen.add(id(a))
                 stack.append(a)
     return False
+
+
+def has_readers(cell: Cell) -> bool:
+    """Whether anything but the cell may still read its value. The caller must not hold it."""
+    return _references(cell) > _ALONE
 
 
 def _references(cell: Cell) -> int:

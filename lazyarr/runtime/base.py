@@ -132,6 +132,10 @@ class Backend(Protocol):
         """Compile (or take from the disk cache) and load CUDA C. Raises ``CompileError``."""
         ...
 
+    def on_disk(self, source: str, options: Sequence[str] = ()) -> bool:
+        """Whether ``compile`` would find the binary in the disk cache. Compiles nothing."""
+        ...
+
     def launch(
         self,
         function: Any,

@@ -469,8 +469,7 @@ class CudaBackend:
     def _build(self, source: str, options: tuple[str, ...]) -> CudaModule:
         started = time.perf_counter()
         cache = open_cache() if nvrtc.is_cacheable(source, options) else None
-        parts = ("cuda", nvrtc.FORMAT_VERSION, self.target, nvrtc.compiler_identity(), options)
-        key = f"{parts!r}\n{source}".encode()
+        key = self._cache_key(source, options)
         binary = cache.get(key) if cache else None
         module = None
         if binary is not None:
@@ -485,6 +484,17 @@ class CudaBackend:
                 cache.put(key, binary)
         module.build_seconds = time.perf_counter() - started
         return module
+
+    def _cache_key(self, source: str, options: tuple[str, ...]) -> bytes:
+        parts = ("cuda", nvrtc.FORMAT_VERSION, self.target, nvrtc.compiler_identity(), options)
+        return f"{parts!r}\n{source}".encode()
+
+    def on_disk(self, source: str, options: Sequence[str] = ()) -> bool:
+        """Whether the disk cache has the binary."""
+        given = tuple(options)
+        if not nvrtc.is_cacheable(source, given):
+            return False
+        return open_cache().get(self._cache_key(source, given)) is not None
 
     def _loaded(self, source: str, binary: bytes) -> CudaModule:
         try:

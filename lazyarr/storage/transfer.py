@@ -35,10 +35,12 @@ def copy(
         return
     started = time.perf_counter()
     with backend.batch():
+        before = backend.record() if stats.sinks else None
         if direction == "h2d":
             backend.copy_to_device(device, host)
         else:
             backend.copy_to_host(host, device)
+        after = backend.record() if stats.sinks else None
     count = stats.counters
     if control:
         count.control += 1
@@ -50,4 +52,7 @@ def copy(
         count.bytes_d2h += host.nbytes
     if stats.sinks:
         kind = "control" if control else "copy"
-        stats.emit(stats.Event(kind, direction, host.nbytes, cause), started)
+        event = stats.Event(kind, direction, host.nbytes, cause)
+        if before is not None:
+            event.details["events"] = (before, after)
+        stats.emit(event, started)

@@ -150,6 +150,11 @@ class SimBackend:
                 self._modules[key] = module
             return module
 
+    def on_disk(self, source: str, options: Sequence[str] = ()) -> bool:
+        """Whether the disk cache has the binary."""
+        key = compiler_module.cache_key(self._compiler, source, options)
+        return self._cache.get(key) is not None
+
     def _machine(self) -> bytes:
         key = compiler_module.machine_key(self._compiler)
         machine = self._cache.get(key)
