@@ -10,19 +10,33 @@ __device__ __forceinline__ unsigned int lz_div(unsigned int n, unsigned int m, u
   return (__umulhi(n, m) + n) >> s;
 }
 
-// The value that the lane `delta` above holds, for any type, word by word.
+// A value of any type as the words that lanes exchange.
 template <class T>
-__device__ __forceinline__ T lz_shift_down(T x, int delta) {
-  union Words {
-    T value;
-    int word[(sizeof(T) + 3) / 4];
-    __device__ Words() {}
-  } words;
-  for (int k = 0; k < (int)((sizeof(T) + 3) / 4); ++k) words.word[k] = 0;
-  words.value = x;
+union LzWords {
+  T value;
+  int word[(sizeof(T) + 3) / 4];
+  __device__ __forceinline__ LzWords(const T& x) {
+    word[0] = 0;
+    value = x;
+  }
+};
+
+// The value that the lane `delta` above (or below) holds, word by word.
+template <class T>
+__device__ __forceinline__ T lz_shift_down(const T& x, int delta) {
+  LzWords<T> words(x);
 #pragma unroll
-  for (int k = 0; k < (int)((sizeof(T) + 3) / 4); ++k)
+  for (int k = 0; k < (int)(sizeof(words) / 4); ++k)
     words.word[k] = __shfl_down_sync(0xffffffffu, words.word[k], delta);
+  return words.value;
+}
+
+template <class T>
+__device__ __forceinline__ T lz_shift_up(const T& x, int delta) {
+  LzWords<T> words(x);
+#pragma unroll
+  for (int k = 0; k < (int)(sizeof(words) / 4); ++k)
+    words.word[k] = __shfl_up_sync(0xffffffffu, words.word[k], delta);
   return words.value;
 }
 

@@ -53,6 +53,7 @@ from .api.creation import (
     zeros,
     zeros_like,
 )
+from .api.cumulative import cumulative_prod, cumulative_sum
 from .api.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from .api.elementwise import (
     abs,
@@ -123,6 +124,7 @@ from .api.elementwise import (
     tanh,
     trunc,
 )
+from .api.indexing import nonzero, take, take_along_axis
 from .api.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from .api.manipulation import (
     broadcast_arrays,
@@ -206,6 +208,8 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
     "default_device",
     "devices",
     "diff",
@@ -270,6 +274,7 @@ __all__ = [
     "negative",
     "newaxis",
     "nextafter",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -302,6 +307,8 @@ __all__ = [
     "subtract",
     "sum",
     "synchronize",
+    "take",
+    "take_along_axis",
     "tan",
     "tanh",
     "tensordot",

@@ -600,7 +600,7 @@ def assign(x: Array, view: View, value: Any, *, temporary: bool) -> None:
     if any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
         raise ValueError("a broadcast array is read-only; copy it with xp.asarray(x, copy=True)")
     if type(value) is not Array:
-        value = _assigned(x, value)
+        value = assigned(x, value)
     elif value._cell is x._cell and views.same_elements(value.view, view):
         return  # what `x[key] op= y` writes back after the view was written in place
     if value._device is not x._device:
@@ -619,7 +619,7 @@ def _take_right_side(dtype: DType, shape: Shape, value: Array, temporary: bool) 
     return root
 
 
-def _assigned(x: Array, value: Any) -> Array:
+def assigned(x: Array, value: Any) -> Array:
     if isinstance(value, _SCALARS):
         dtype = scalar_dtype(value, x._dtype)
         _check_assigned_dtype(x._dtype, dtype)

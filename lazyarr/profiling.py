@@ -361,10 +361,11 @@ def _explain_plan(title: str, tape: Tape, plan: Plan, known: bool) -> str:
     reuse = "the plan is known" if known else "the plan is new"
     lines = [f"{title}: pending; {count}, {_bytes(total)} moved; {reuse}"]
     made: dict[int, int] = {}
+    uploaded: set[int] = set()
     for number, (step, results, _, _) in enumerate(plan.steps, 1):
         lines.append(f"{number}. {step.name}: {_state(tape, step)}, {_bytes(step.nbytes)} moved")
         for p in step.pointers:
-            lines.append(f"     {_MODES[p.mode]:8} {p.name}: {_operand(tape, p, made)}")
+            lines.append(f"     {_MODES[p.mode]:8} {p.name}: {_operand(tape, p, made, uploaded)}")
         for slot in results:
             made[slot] = number
             reason = plan.reasons.get(slot)
@@ -388,7 +389,7 @@ def _state(tape: Tape, step: Any) -> str:
     return "in the disk cache" if on_disk else "to be compiled"
 
 
-def _operand(tape: Tape, p: Pointer, made: dict[int, int]) -> str:
+def _operand(tape: Tape, p: Pointer, made: dict[int, int], uploaded: set[int]) -> str:
     value = tape.order[p.slot]
     assert value is not None
     text = f"{value.dtype} {value.shape}"
@@ -399,8 +400,9 @@ def _operand(tape: Tape, p: Pointer, made: dict[int, int]) -> str:
         return text
     if storage.location is DEVICE:
         return f"{text}, on the device"
-    if storage.device_valid:
+    if storage.device_valid or p.slot in uploaded:
         return f"{text}, on both sides"
+    uploaded.add(p.slot)
     return f"{text}, on the host: {_bytes(storage.nbytes)} are uploaded first"
 
 

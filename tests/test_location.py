@@ -218,6 +218,7 @@ def test_to_the_same_device_settles(device: str) -> None:
 
 def test_to_another_device_copies(kernel_device: str) -> None:
     x = xp.reshape(xp.asarray(VALUES), (2, 3)).T * 2
+    xp.evaluate(x)
     xp.stats(reset=True)
     y = x.to_device("cpu")
     assert (xp.stats().d2h, xp.stats().h2d) == (1, 0)

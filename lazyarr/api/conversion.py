@@ -25,6 +25,7 @@ from ..interchange import import_foreign
 from ..runtime.select import backend_for
 from ..storage.storage import Storage, from_host
 from ._common import fill_scalar, known_device
+from .manipulation import stack
 
 _INT64_MAX = 2**63 - 1
 
@@ -133,8 +134,6 @@ def _from_python(obj: Any, wanted: DType | None) -> npt.NDArray[Any]:
 def _from_sequence(obj: Any, wanted: DType | None, spec: Any) -> Array:
     arrays, others = ([], []) if isinstance(obj, range) else _leaves(obj)
     if arrays:
-        from .manipulation import stack
-
         device = arrays[0].device if spec is None else spec
         common = wanted or result_type(*arrays, *others)
         return stack([asarray(part, dtype=common, device=device) for part in obj])
@@ -148,14 +147,14 @@ def _leaves(obj: Any) -> tuple[list[Array], list[Any]]:
     """Return the lazyarr arrays inside nested lists and tuples, and everything else there."""
     arrays: list[Array] = []
     others: list[Any] = []
-    stack = [obj]
-    while stack:
-        for part in stack.pop():
+    nested = [obj]
+    while nested:
+        for part in nested.pop():
             kind = type(part)
             if kind is Array:
                 arrays.append(part)
             elif kind is list or kind is tuple:
-                stack.append(part)
+                nested.append(part)
             else:
                 others.append(part)
     return arrays, others

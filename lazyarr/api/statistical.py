@@ -155,8 +155,10 @@ def _variance(name: str, x: Array, axis: Axis, correction: float, keepdims: bool
     if x.dtype.kind != "f":
         raise TypeError(f"{name} needs a real floating-point dtype, not {x.dtype}; use astype")
     axes = views.normalize_axes(axis, x.ndim)
-    count = math.prod(x.shape[d] for d in axes)
     deviation = elementwise(OPS["subtract"], x, reduce("mean", x, axes, True))
-    total = reduce("sum", elementwise(OPS["square"], deviation), axes, keepdims)
-    freedom = count - float(correction)
+    squares = elementwise(OPS["square"], deviation)
+    if correction == 0:
+        return reduce("mean", squares, axes, keepdims)  # divides inside the reduction
+    freedom = math.prod(x.shape[d] for d in axes) - float(correction)
+    total = reduce("sum", squares, axes, keepdims)
     return elementwise(OPS["divide"], total, freedom if freedom > 0 else 0.0)

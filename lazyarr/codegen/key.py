@@ -140,6 +140,7 @@ class TextKey(NamedTuple):
     """A hand-written kernel of ``kernels/``, with the definitions that specialise it."""
 
     name: str
+    function: str
     text: str
 
 

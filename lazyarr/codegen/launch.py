@@ -19,7 +19,7 @@ from .. import stats
 from ..runtime.base import Access, Backend, Dim3
 from ..storage import transfer
 from ..storage.storage import DEVICE, Storage
-from .emit import emit_box, emit_map
+from .emit import NAME, emit_box, emit_map
 from .key import Apply, BoxKey, DType, KernelKey, MapKey, TextKey, is_checked
 from .reduce import emit_reduce
 
@@ -61,7 +61,8 @@ class DeviceState:
         found = self.kernels.get(key)
         if found is None:
             source = source_of(key)
-            found = Kernel(self.backend, source, describe(key))
+            function = key.function if isinstance(key, TextKey) else NAME
+            found = Kernel(self.backend, source, describe(key), function)
             self.kernels[key] = found
         return found
 
@@ -132,7 +133,7 @@ class Kernel:
     __slots__ = ("cached", "function", "name", "seconds", "source")
 
     def __init__(
-        self, backend: Backend, source: str, name: str, function: str = "lz_kernel"
+        self, backend: Backend, source: str, name: str, function: str
     ) -> None:
         started = time.perf_counter()
         self.name = name

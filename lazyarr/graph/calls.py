@@ -6,17 +6,21 @@ when a plan is made, and runs from slots.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
 import numpy as np
 
 from .. import stats
-from ..codegen.launch import Fresh, Pointer, Run
+from ..codegen.emit import BLOCK
+from ..codegen.handwritten import scan_key
+from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
 from ..runtime.base import MatmulCall
 from ..storage.storage import Storage
 from . import interpret
 from .capture import Tape
+from .kernels import EmptyStep
 from .node import Value
 
 
@@ -78,7 +82,31 @@ class MatmulStep:
                 stats.emit(event, started)
 
 
-STEPS: dict[str, Any] = {"matmul": MatmulStep}
+def scan_step(tape: Tape, v: Value) -> KernelStep | EmptyStep:
+    """An inclusive scan along the last axis: ``extra`` is the reduction's spec."""
+    spec = v.extra
+    n = v.shape[-1]
+    rows = math.prod(v.shape[:-1])
+    slot = tape.slots[v]
+    if n == 0 or rows == 0:
+        return EmptyStep([Fresh(slot, 0)])
+    key = scan_key(spec, n)
+    grid = ceil_div(rows, BLOCK) if key.function == "lz_scan_short" else rows
+    return KernelStep(
+        key,
+        [Pointer(slot, -1, v.dtype.itemsize, 0, "w", "out"), operand_pointer(tape, v, 0, "in")],
+        [],
+        "qq",
+        [rows, n],
+        (grid, 1, 1),
+        (BLOCK, 1, 1),
+        [Fresh(slot, v.nbytes)],
+        v.nbytes + v.args[0].nbytes,
+        outputs=1,
+    )
+
+
+STEPS: dict[str, Any] = {"matmul": MatmulStep, "scan": scan_step}
 
 
 def make_step(tape: Tape, v: Value) -> Any:
@@ -94,4 +122,14 @@ def _matmul_on_host(v: Value) -> Any:
         return np.matmul(a, b)
 
 
+def _scan_on_host(v: Value) -> Any:
+    spec = v.extra
+    x = interpret.cast_to(interpret.operand(v, 0, v.shape), v.dtype)
+    with np.errstate(all="ignore"):
+        if spec.op.name == "prod":
+            return np.cumprod(x, axis=-1, dtype=v.dtype)
+        return np.cumsum(x, axis=-1, dtype=v.dtype)
+
+
 interpret.CALLS["matmul"] = _matmul_on_host
+interpret.CALLS["scan"] = _scan_on_host

@@ -123,14 +123,14 @@ def _map_vector(
     sizes: Shape, accesses: Sequence[Access], scalar: Sequence[bool], flat: Sequence[bool]
 ) -> int:
     """Return the vector width: 16 bytes of the widest item, if most of the traffic can use it."""
+    output = accesses[0]
+    if output.moved:
+        return 1
     walking = [a for a, s in zip(accesses, scalar, strict=True) if not s]
     width = widest([a.itemsize for a in walking])
     all_flat = all(f or s for f, s in zip(flat, scalar, strict=True))
     if len(sizes) == 1 and all_flat:
         return width if all(vector_fits(sizes, a, width) for a in walking) else 1
-    output = accesses[0]
-    if output.moved:
-        return 1
     while width > 1:
         good = [
             a

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..codegen.emit import BLOCK, is_flat, magic
+from ..codegen.handwritten import transpose_key
 from ..codegen.key import (
     Apply,
     BoxKey,
@@ -31,9 +32,12 @@ from ..codegen.reduce import block_shape, row_groups
 from ..storage.storage import Storage
 from .._dtypes import int64
 from .capture import Tape
-from .geometry import Access, is_scalar, needs_wide, plan_map, plan_reduce
+from .geometry import Access, collapse, is_scalar, needs_wide, plan_map, plan_reduce
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
+
+
+_TILE = 32
 
 
 class Target(NamedTuple):
@@ -231,6 +235,10 @@ def map_step(
         for v, t in zip(roots, outputs, strict=True)
     ]
     accesses += [_access(s, shape) for s in region.operands]
+    if len(roots) == 1 and outputs[0] is None and len(region.operands) == 1 and is_copy(region):
+        step = transpose_step(tape, roots[0], region.operands[0], accesses)
+        if step is not None:
+            return step
     plan = plan_map(shape, accesses)
     modes = [
         "flat" if m == "scalar" and k < len(roots) and roots[k] not in region.places else m
@@ -285,6 +293,48 @@ def map_step(
         fresh,
         _traffic(shape, accesses),
         outputs=len(roots),
+    )
+
+
+def is_copy(region: Region) -> bool:
+    """Whether a body only passes its operand on."""
+    last = region.body[-1]
+    return len(region.body) <= 2 and (
+        isinstance(last, Load)
+        or (isinstance(last, Apply) and last.spec.c == "({0})" and isinstance(region.body[0], Load))
+    )
+
+
+def transpose_step(
+    tape: Tape, root: Value, source: Source, accesses: Sequence[Access]
+) -> KernelStep | None:
+    """Return the tiled copy, if the source runs fastest along another axis than the result."""
+    sizes, (out, into) = collapse(root.shape, [a.strides for a in accesses])
+    if len(sizes) < 2 or abs(into[-1]) <= 1 or 1 not in into[:-1]:
+        return None
+    r = into.index(1)
+    if sizes[r] < _TILE or sizes[-1] < _TILE or len(sizes) > 8:
+        return None
+    row_tiles, column_tiles = ceil_div(sizes[r], _TILE), ceil_div(sizes[-1], _TILE)
+    rest = [d for d in range(len(sizes) - 1) if d != r]
+    fill = [1] * (6 - len(rest))
+    none = [0] * len(fill)
+    tail = [sizes[r], sizes[-1], into[-1], out[r], row_tiles, column_tiles]
+    tail += [*fill, *[sizes[d] for d in rest]]
+    tail += [*none, *[into[d] for d in rest], *none, *[out[d] for d in rest]]
+    slot = tape.slots[root]
+    size = root.dtype.itemsize
+    return KernelStep(
+        transpose_key(size),
+        [Pointer(slot, -1, size, 0, "w", "out"), _source_pointer(0, source)],
+        [],
+        "q" * len(tail),
+        tail,
+        (row_tiles * column_tiles * math.prod(sizes[d] for d in rest), 1, 1),
+        (_TILE, 8, 1),
+        [Fresh(slot, root.nbytes)],
+        2 * root.nbytes,
+        outputs=1,
     )
 
 

@@ -17,7 +17,7 @@ from ..storage import guard, transfer
 from ..storage.storage import DEVICE, Storage
 from . import evaluate
 from .interpret import host_view
-from .node import Value
+from .node import ConstSpec, Value
 from .optable import Spec
 from .views import View, contiguous, extent
 from .write import right_side
@@ -31,7 +31,7 @@ def read_host(
     The array may share the storage's host buffer; a later write leaves that buffer to it.
     """
     if value.real is None:
-        direct = _element_of_real(value, view)
+        direct = _element(value, view, cause)
         if direct is not None:
             value, view = direct
         else:
@@ -43,8 +43,8 @@ def read_host(
     return result
 
 
-def _element_of_real(value: Value, view: View) -> tuple[Value, View] | None:
-    """A pending copy of one element of a real value (``x[3]``) needs no kernel to be read."""
+def _element(value: Value, view: View, cause: str) -> tuple[Value, View] | None:
+    """A pending copy of one element (``x[3]``) needs no kernel of its own to be read."""
     spec = value.spec
     if value.shape != () or type(spec) is not Spec or view.shape != ():
         return None
@@ -52,7 +52,9 @@ def _element_of_real(value: Value, view: View) -> tuple[Value, View] | None:
         return None
     source = value.args[0]
     if source.real is None:
-        return None
+        if type(source.spec) is ConstSpec:
+            return None
+        evaluate.force([source], cause)
     offset = value.offsets[0] if value.offsets is not None else 0
     return source, View(offset, (), ())
 

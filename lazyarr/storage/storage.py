@@ -197,6 +197,9 @@ class Storage:
 def from_host(backend: Backend | None, data: HostBytes) -> Storage:
     """Return a storage whose host buffer is ``data`` itself; nothing is copied."""
     storage = Storage(backend, data.nbytes, allocate=False)
+    if type(data.base) is np.ndarray and data.nbytes:
+        # NumPy lets views refer to the array underneath: `held` would not see them.
+        data = np.frombuffer(data.data, np.uint8)
     storage.host = data
     storage.location = HOST
     return storage

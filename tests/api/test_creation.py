@@ -72,7 +72,17 @@ def test_arange_of_every_dtype(device: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(5,), (0,), (-3,), (2, 9), (9, 2), (9, 2, -2), (0.5, 4.2, 0.3), (1, 2, 0.25), (-1.0, -5.0, -1)],
+    [
+        (5,),
+        (0,),
+        (-3,),
+        (2, 9),
+        (9, 2),
+        (9, 2, -2),
+        (0.5, 4.2, 0.3),
+        (1, 2, 0.25),
+        (-1.0, -5.0, -1),
+    ],
 )
 def test_arange(device: str, arguments: tuple[Any, ...]) -> None:
     want = np.arange(*arguments)
@@ -109,9 +119,7 @@ def test_linspace(device: str, bounds: Any, num: int, endpoint: bool) -> None:
 def test_linspace_of_other_dtypes(device: str) -> None:
     same(xp.linspace(0, 9.5, 8, dtype=xp.int32), np.linspace(0, 9.5, 8, dtype=np.int32))
     same(xp.linspace(1j, 2 + 5j, 9), np.linspace(1j, 2 + 5j, 9))
-    same(
-        xp.linspace(0, 1, 5, dtype=xp.complex64), np.linspace(0, 1, 5).astype(np.complex64)
-    )
+    same(xp.linspace(0, 1, 5, dtype=xp.complex64), np.linspace(0, 1, 5).astype(np.complex64))
     with pytest.raises(ValueError, match="num"):
         xp.linspace(0, 1, -1)
     with pytest.raises(TypeError):

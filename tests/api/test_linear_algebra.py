@@ -131,9 +131,7 @@ def test_matmul_errors(device: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [xp.float64, xp.complex64, xp.int16], ids=str)
-@pytest.mark.parametrize(
-    "axes", [0, 1, 2, ([1], [0]), ([0, 2], [1, -1]), ((), ())], ids=str
-)
+@pytest.mark.parametrize("axes", [0, 1, 2, ([1], [0]), ([0, 2], [1, -1]), ((), ())], ids=str)
 def test_tensordot(device: str, axes: Any, dtype: Any) -> None:
     a, b = data((3, 4, 5), dtype, 1), data((4, 3, 5), dtype, 2)
     if axes in (1, 2):

@@ -147,7 +147,16 @@ def test_stack(device: str, axis: int) -> None:
 
 @pytest.mark.parametrize(
     ("shift", "axis"),
-    [(1, None), (-30, None), (1, 0), (5, 2), ((1, -1), (0, 2)), ((1, 1), (2, 2)), (2, (0, 1)), (0, 1)],
+    [
+        (1, None),
+        (-30, None),
+        (1, 0),
+        (5, 2),
+        ((1, -1), (0, 2)),
+        ((1, 1), (2, 2)),
+        (2, (0, 1)),
+        (0, 1),
+    ],
 )
 def test_roll(device: str, shift: Any, axis: Any) -> None:
     check(xp.roll(xp.asarray(SOURCE), shift, axis=axis), np.roll(SOURCE, shift, axis))
@@ -201,7 +210,10 @@ ERRORS: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
     "concat of nothing": (ValueError, lambda x: xp.concat([])),
     "concat of other shapes": (ValueError, lambda x: xp.concat([x, x[:, 1:]])),
     "concat of no axis": (IndexError, lambda x: xp.concat([x, x], axis=3)),
-    "concat of other kinds": (TypeError, lambda x: xp.concat([x, xp.ones((2, 3, 4), dtype=xp.int8)])),
+    "concat of other kinds": (
+        TypeError,
+        lambda x: xp.concat([x, xp.ones((2, 3, 4), dtype=xp.int8)]),
+    ),
     "stack of other shapes": (ValueError, lambda x: xp.stack([x, x[:1]])),
     "roll of unequal": (ValueError, lambda x: xp.roll(x, (1, 2), axis=0)),
     "tile by less than nothing": (ValueError, lambda x: xp.tile(x, (-1,))),

@@ -1,0 +1,508 @@
+"""Indexing with arrays: ``take``, ``take_along_axis``, ``nonzero``, and keys that hold arrays.
+
+Owns the rules of keys; elements are picked by ``GatherSpec`` nodes and written by ``ScatterSpec``
+nodes. Indices that the host knows are checked at the call. Others are checked by the kernel that
+uses them (a gather), or before anything is written (a scatter).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _dtypes as dt
+from .._array import Array, as_operand, assign, elementwise, view_of, wrap
+from ..graph import evaluate, interpret, views
+from ..graph.node import Value, call_spec, gather_spec, scatter_spec
+from ..graph.optable import OPS, REDUCE_OPS
+from ..graph.read import read_host
+from ..graph.views import Shape, View
+from ..graph.write import own_storage, right_side
+from ..storage.storage import HOST
+
+__all__ = ["nonzero", "take", "take_along_axis"]
+
+
+class Plan(NamedTuple):
+    """A key with arrays, resolved: the result's shape and how each element's place is found.
+
+    ``strides`` walk the source along the result's axes (0 along the indices' own axes);
+    ``index_axes`` says where those lie in the result.
+    """
+
+    shape: Shape
+    offset: int
+    strides: Shape
+    indices: list[Array]
+    steps: list[int]
+    sizes: list[int]
+    axes: list[int]
+    index_shape: Shape
+    index_axis: int
+
+
+class _OnNewAxis(NamedTuple):
+    """An index array that picks from an axis of length 1, made for it."""
+
+    index: Array
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Return the elements at ``indices`` along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Any dtype; at least 1-d.
+    indices : Array
+        Integers; negative ones count from the end. 1-d by the standard, any rank here.
+    axis : int, optional
+        May be left out for a 1-d ``x`` only.
+
+    Returns
+    -------
+    Array
+        ``x`` with the axis replaced by the indices' axes. Nothing is forced unless the indices
+        are device data (they are checked by the kernel).
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range: at the call where the host knows the indices, else when the
+        result is evaluated.
+    ValueError
+        If ``axis`` is missing and ``x`` is not 1-d.
+    """
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take needs axis= for an array of {x.ndim} axes")
+        axis = 0
+    axis = views.normalize_axis(axis, x.ndim)
+    key = (*[slice(None)] * axis, as_index(indices, x))
+    return get_advanced(x, key)
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Return elements picked along one axis by an array of indices of the same rank.
+
+    Shapes broadcast, apart from the axis. Errors and evaluation are those of `take`.
+    """
+    indices = as_index(indices, x)
+    if indices.ndim != x.ndim:
+        raise ValueError(f"indices have {indices.ndim} axes and x has {x.ndim}")
+    axis = views.normalize_axis(axis, x.ndim)
+    ours = list(x.shape)
+    theirs = list(indices.shape)
+    length = theirs[axis]
+    ours[axis] = theirs[axis] = 1
+    shape = list(views.broadcast_shapes(tuple(ours), tuple(theirs)))
+    shape[axis] = length
+    target = tuple(shape)
+    view = x.view
+    strides = list(views.broadcast_strides(view.shape, view.strides, target))
+    strides[axis] = 0
+    plan = Plan(
+        target,
+        view.offset,
+        tuple(strides),
+        [indices],
+        [view.strides[axis]],
+        [x.shape[axis]],
+        [axis],
+        target,
+        0,
+    )
+    return _gather(x, plan)
+
+
+def as_index(indices: Any, x: Array) -> Array:
+    """Return an array of integers or booleans on x's device."""
+    if isinstance(indices, (list, tuple)):
+        indices = np.asarray(indices, np.int64 if len(indices) == 0 else None)
+    if isinstance(indices, np.generic):
+        indices = np.asarray(indices)
+    result = as_operand(indices, x.device)
+    if result.device is not x.device:
+        raise ValueError(
+            f"the index array is on {result.device} and the indexed array on {x.device}; "
+            f"move one with to_device({str(x.device)!r})"
+        )
+    if result.dtype.kind not in "iub":
+        raise IndexError(f"index arrays hold integers or booleans, not {result.dtype}")
+    return result
+
+
+def get_advanced(x: Array, key: Any) -> Array:
+    """Return ``x[key]`` for a key that holds arrays: a copy, as NumPy's rules arrange it."""
+    return _gather(x, _resolve(x, key))
+
+
+def set_advanced(x: Array, key: Any, value: Any) -> None:
+    """Write ``x[key] = value`` for a key that holds arrays."""
+    mask = _whole_mask(x, key)
+    if mask is not None and _is_scalar(value):
+        target = broadcast_mask(mask, x)
+        chosen = elementwise(OPS["where"], target, _cast_scalar(x, value), x)
+        assign(x, x.view, chosen, temporary=True)
+        return
+    _scatter(x, _resolve(x, key), value)
+
+
+def _is_scalar(value: Any) -> bool:
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        return True
+    return type(value) is Array and value.ndim == 0
+
+
+def _cast_scalar(x: Array, value: Any) -> Any:
+    """Return a scalar as a 0-d array of x's dtype, checked like any other assigned value."""
+    holder = view_of(x, View(0, (), ()))
+    from .creation import empty
+
+    cell = empty((), dtype=holder.dtype, device=x.device)
+    cell[...] = value
+    return cell
+
+
+def _whole_mask(x: Array, key: Any) -> Array | None:
+    """Return the mask, if the key is one boolean array over x's leading axes."""
+    if type(key) is tuple and len(key) == 1:
+        key = key[0]
+    if type(key) is tuple or isinstance(key, (bool, np.bool_)):
+        return None
+    if not hasattr(key, "dtype") and not isinstance(key, list):
+        return None
+    mask = as_index(key, x)
+    if mask.dtype != dt.bool_ or mask.ndim == 0:
+        return None
+    _check_mask(mask, x.shape)
+    return mask
+
+
+def broadcast_mask(mask: Array, x: Array) -> Array:
+    """Return a mask over leading axes as a mask over all of x's axes."""
+    view = mask.view
+    missing = x.ndim - mask.ndim
+    return view_of(
+        mask, View(view.offset, view.shape + (1,) * missing, view.strides + (0,) * missing)
+    )
+
+
+def _check_mask(mask: Array, shape: Shape, axis: int = 0) -> None:
+    if mask.shape != shape[axis : axis + mask.ndim]:
+        raise IndexError(
+            f"a boolean index of shape {mask.shape} does not match the axes "
+            f"{shape[axis : axis + mask.ndim]} that it picks from"
+        )
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """Return the indices of the nonzero elements, one int64 array an axis.
+
+    Forces ``x`` and reads one count (a control read): the result's shape depends on the data.
+
+    Raises
+    ------
+    ValueError
+        If ``x`` is 0-d.
+    """
+    if x.ndim == 0:
+        raise ValueError("nonzero needs an array of at least one axis")
+    flat = _nonzero_flat(x)
+    result: list[Array] = []
+    rest = flat
+    for n in reversed(x.shape[1:]):
+        result.append(rest % n if n else rest)
+        rest = rest // n if n else rest
+    return (rest, *reversed(result))
+
+
+def _nonzero_flat(x: Array) -> Array:
+    """Return the positions of nonzero elements in C order, ascending."""
+    from .creation import empty
+    from .data_types import astype
+
+    mask = x if x.dtype == dt.bool_ else elementwise(OPS["not_equal"], x, _zero(x))
+    count = x.size
+    packed = right_side(dt.uint8, (count,), _contiguous(mask)._cell.value, _flat_view(mask))
+    if x.device.kind == "cpu":
+        found = np.flatnonzero(np.asarray(mask))
+        return _from_numpy(found.astype(np.int64), x)
+    spec = REDUCE_OPS["sum"].resolve(dt.uint8, dt.int64)
+    ranks = wrap(
+        Value(call_spec("scan", dt.int64), (packed,), None, None, spec, (count,), x.device)
+    )
+    total = _control_read(ranks) if count else 0
+    result = empty((total,), dtype=dt.int64, device=x.device)
+    if total:
+        from .creation import arange
+
+        places = elementwise(OPS["where"], wrap(packed) != 0, ranks - 1, _minus_one(x))
+        _store(result, arange(count, device=x.device), places)
+    return astype(result, dt.int64, copy=False)
+
+
+def _minus_one(x: Array) -> Any:
+    # Out of range for every size, also counted from the end: such elements are not written.
+    return np.int64(np.iinfo(np.int64).min)
+
+
+def _zero(x: Array) -> Any:
+    return x.dtype.type(0)
+
+
+def _flat_view(x: Array) -> View:
+    return View(0, (x.size,), (1,))
+
+
+def _contiguous(x: Array) -> Array:
+    from .._array import copy_of
+
+    return x if x._view is None else copy_of(x)
+
+
+def _from_numpy(data: Any, x: Array) -> Array:
+    from .creation import asarray
+
+    return asarray(data, device=x.device)
+
+
+def _control_read(ranks: Array) -> int:
+    """Return the last element, read as a count that steers the library."""
+    from ..storage import transfer
+
+    value = ranks._cell.value
+    storage = evaluate.real_storage(value, "nonzero")
+    buffer = np.empty(1, np.int64)
+    assert storage.backend is not None
+    at = storage.ptr + (ranks.size - 1) * 8
+    transfer.copy(
+        storage.backend, "d2h", at, buffer.view(np.uint8), "count of nonzero", control=True
+    )
+    return int(buffer[0])
+
+
+def _store(target: Array, values: Array, places: Array) -> None:
+    """Write ``values[i]`` to ``target[places[i]]``; places out of range are skipped."""
+    node = Value(
+        scatter_spec(target.dtype),
+        (values._cell.value, places._cell.value),
+        None,
+        None,
+        (1, target.size),
+        values.shape,
+        target.device,
+    )
+    own_storage(target._cell, "scatter")
+    evaluate.store(node, target._cell.value, View(0, values.shape, (0,) * values.ndim))
+
+
+def _resolve(x: Array, key: Any) -> Plan:
+    """Sort a key into basic parts, which become a view, and index arrays."""
+    parts = _expand(x, key)
+    basic: list[Any] = []
+    arrays: list[tuple[int, Array]] = []  # (axis of the view after the basic parts, indices)
+    positions: list[int] = []
+    axis = 0
+    for position, part in enumerate(parts):
+        if isinstance(part, (Array, _OnNewAxis)):
+            new = isinstance(part, _OnNewAxis)
+            arrays.append((axis, part.index if isinstance(part, _OnNewAxis) else part))
+            positions.append(position)
+            basic.append(None if new else slice(None))
+            axis += 1
+        elif isinstance(part, (int, np.integer)):
+            basic.append(part)
+            positions.append(position)  # an integer between arrays acts as an index array
+        else:
+            basic.append(part)
+            axis += 1
+    adjacent = positions == list(range(positions[0], positions[-1] + 1)) if positions else True
+    view = views.basic_index(x.view, tuple(basic))
+    index_shape = views.broadcast_shapes(*[a.shape for _, a in arrays])
+    used = [a for a, _ in arrays]
+    kept = [d for d in range(len(view.shape)) if d not in used]
+    before = _axes_before(parts, positions) if adjacent else 0
+    shape = [view.shape[d] for d in kept]
+    strides = [view.strides[d] for d in kept]
+    shape[before:before] = index_shape
+    strides[before:before] = [0] * len(index_shape)
+    return Plan(
+        views.check_shape(tuple(shape)),
+        view.offset,
+        tuple(strides),
+        [a for _, a in arrays],
+        [view.strides[d] for d in used],
+        [view.shape[d] for d in used],
+        used,
+        index_shape,
+        before,
+    )
+
+
+def _axes_before(parts: Sequence[Any], positions: Sequence[int]) -> int:
+    """Return how many axes of the result come before the first index."""
+    if not positions:
+        return 0
+    return sum(not isinstance(p, (int, np.integer)) for p in parts[: positions[0]])
+
+
+def _expand(x: Array, key: Any) -> list[Any]:
+    """Return the key's parts: masks as indices, the ellipsis spelled out, one an axis or newaxis."""
+    parts = list(key) if type(key) is tuple else [key]
+    converted: list[Any] = []
+    for part in parts:
+        basic = part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer))
+        if basic and not isinstance(part, (bool, np.bool_)):
+            converted.append(part)
+        else:
+            converted.append(as_index(np.asarray(part) if isinstance(part, bool) else part, x))
+    used = sum(_axes_of(p) for p in converted)
+    if used > x.ndim:
+        raise IndexError(f"too many indices: the array is {x.ndim}-dimensional, {used} were given")
+    dots = [i for i, p in enumerate(converted) if p is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can have only one ellipsis ('...')")
+    at = dots[0] if dots else len(converted)
+    converted[at : at + len(dots)] = [slice(None)] * (x.ndim - used)
+    result: list[Any] = []
+    axis = 0
+    for part in converted:
+        if isinstance(part, Array) and part.dtype == dt.bool_:
+            _check_mask(part, x.shape, axis)
+            if part.ndim == 0:
+                result += _zero_dimensional_mask(part, x)
+            else:
+                result += nonzero(part)
+        else:
+            result.append(part)
+        axis += _axes_of(part)
+    return result
+
+
+def _axes_of(part: Any) -> int:
+    if part is None or part is Ellipsis:
+        return 0
+    if isinstance(part, Array) and part.dtype == dt.bool_:
+        return part.ndim
+    return 1
+
+
+def _zero_dimensional_mask(mask: Array, x: Array) -> list[Any]:
+    """``x[True]`` is x with a new axis of length 1, ``x[False]`` one of length 0."""
+    count = 1 if bool(mask) else 0
+    return [_OnNewAxis(_from_numpy(np.zeros(count, np.int64), x))]
+
+
+def _index_reads(plan: Plan, index: Array) -> tuple[Shape, int]:
+    """Return strides and offset that read an index array over the result's axes."""
+    view = index.view
+    strides = views.broadcast_strides(view.shape, view.strides, plan.index_shape)
+    full = [0] * len(plan.shape)
+    full[plan.index_axis : plan.index_axis + len(plan.index_shape)] = strides
+    return tuple(full), view.offset
+
+
+def _known_on_host(plan: Plan) -> bool:
+    """Check the indices that the host knows; return whether those are all of them."""
+    known = True
+    for index, size, axis in zip(plan.indices, plan.sizes, plan.axes, strict=True):
+        storage = index._cell.value.real
+        if storage is None or storage.location is not HOST:
+            known = False
+            continue
+        data = read_host(index._cell.value, index.dtype, index.view, "index check", explicit=True)
+        if data.size and not (int(data.min()) >= -size and int(data.max()) < size):
+            bad = data[(data < -size) | (data >= size)].flat[0]
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {size}")
+    return known
+
+
+def _node_parts(plan: Plan, first: Value, strides: Shape, offset: int) -> tuple[Any, Any, Any]:
+    reads = [_index_reads(plan, i) for i in plan.indices]
+    args = (first, *[i._cell.value for i in plan.indices])
+    return args, (strides, *[r for r, _ in reads]), (offset, *[o for _, o in reads])
+
+
+def _extra(plan: Plan) -> tuple[int, ...]:
+    return tuple(n for pair in zip(plan.steps, plan.sizes, strict=True) for n in pair)
+
+
+def _gather(x: Array, plan: Plan) -> Array:
+    known = _known_on_host(plan)
+    if math.prod(plan.shape) == 0:
+        from .creation import empty
+
+        return empty(plan.shape, dtype=x.dtype, device=x.device)
+    if 0 in plan.sizes:
+        raise IndexError(f"cannot pick elements from an axis of size 0 (shape {x.shape})")
+    args, reads, offsets = _node_parts(plan, x._cell.value, plan.strides, plan.offset)
+    spec = gather_spec(x.dtype, tuple(plan.axes), not known)
+    return wrap(Value(spec, args, reads, offsets, _extra(plan), plan.shape, x.device))
+
+
+def _scatter(x: Array, plan: Plan, value: Any) -> None:
+    from .._array import assigned
+
+    known = _known_on_host(plan)
+    value = assigned(x, value)
+    if views.broadcast_shapes(value.shape, plan.shape) != plan.shape:
+        raise ValueError(f"cannot write an array of shape {value.shape} to shape {plan.shape}")
+    if math.prod(plan.shape) == 0:
+        return
+    right = right_side(x.dtype, plan.shape, value._cell.value, value.view)
+    args, reads, offsets = _node_parts(plan, right, plan.strides, plan.offset)
+    node = Value(
+        scatter_spec(x.dtype), args, (None, *reads[1:]), offsets, _extra(plan), plan.shape, x.device
+    )
+    del args
+    evaluate.force([right, *[i._cell.value for i in plan.indices]], "indexed write")
+    if not known:
+        _check_on_device(plan)
+    view = View(plan.offset, plan.shape, plan.strides)
+    if x.device.kind == "cpu":
+        _scatter_on_host(x, node, view)
+        return
+    own_storage(x._cell, "indexed write")
+    evaluate.store(node, x._cell.value, view)
+
+
+def _check_on_device(plan: Plan) -> None:
+    """Raise IndexError before anything is written, by a reduction over device-computed indices."""
+    for index, size, axis in zip(plan.indices, plan.sizes, plan.axes, strict=True):
+        if index.size == 0:
+            continue
+        from .statistical import max as largest
+        from .statistical import min as smallest
+
+        low, high = smallest(index), largest(index)
+        evaluate.force([low._cell.value, high._cell.value], "index check")
+        for bound in (low, high):
+            number = _control_scalar(bound)
+            if not -size <= number < size:
+                raise IndexError(
+                    f"index {number} is out of bounds for axis {axis} with size {size}"
+                )
+
+
+def _control_scalar(x: Array) -> int:
+    from ..storage import transfer
+
+    storage = evaluate.real_storage(x._cell.value, "index check")
+    if storage.backend is None:
+        return int(x)
+    buffer = np.empty((), x.dtype)
+    data = buffer.reshape(1).view(np.uint8)
+    transfer.copy(storage.backend, "d2h", storage.ptr, data, "index check", control=True)
+    return int(buffer)
+
+
+def _scatter_on_host(x: Array, node: Value, view: View) -> None:
+    at, good = interpret.places(node, view)
+    values = interpret.operand(node, 0, node.shape)
+    storage = own_storage(x._cell, "indexed write")
+    target = storage.host_write("indexed write", whole=False).view(x.dtype)
+    target[at[good]] = values[good]
