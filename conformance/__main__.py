@@ -10,6 +10,8 @@ from conformance import report
 from conformance.run import ROOT, Options, run
 from conformance.suite import SuiteError, find
 
+SHOWN = 20  # failures printed; the JSON has them all
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Return 0 if the suite ran to its end, however many of its tests failed."""
@@ -27,8 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"conformance: {error}", file=sys.stderr)
         return 2
     print("\n".join(report.table(result)))
-    for item in result["failed"]:
+    for item in result["failed"][:SHOWN]:
         print(f"{item['outcome']}: {item['id']}: {item['message']}")
+    if len(result["failed"]) > SHOWN:
+        print(f"and {len(result['failed']) - SHOWN} more")
     if out is not None:
         print(f"written: {report.write(result, out)}")
     return 0 if result["pytest_status"] in (0, 1) else 1

@@ -147,8 +147,8 @@ from .api.searching import argmax, argmin, count_nonzero, where
 from .api.statistical import max, mean, min, prod, std, sum, var
 from .api.utility import all, any, diff
 from .kernel import In, InOut, Out, SourceModule
+from .ledger import stats
 from .profiling import benchmark, explain, trace
-from .stats import stats
 from .storage.guard import transfer_guard
 
 __array_api_version__ = "2025.12"

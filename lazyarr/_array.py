@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _dtypes as dt
 from . import _config
+from . import _dtypes as dt
 from ._devices import CPU, Device, parse_device
 from ._dtypes import DType
 from ._promotion import scalar_dtype, scalar_value
@@ -450,10 +450,10 @@ class Array:
     def __irshift__(self, other: Any) -> Any:
         return in_place(_OP_RSHIFT, self, other)
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Any:
         return binary(_OP_EQ, self, other)
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Any:
         return binary(_OP_NE, self, other)
 
     def __lt__(self, other: Any) -> Any:
@@ -695,8 +695,7 @@ def _write_back(name: str, x: Array, result: Any) -> Any:
         return result
     if result._dtype != x._dtype or result._shape != x._shape:
         raise TypeError(
-            f"in-place {name} cannot change {x._dtype}{x._shape} "
-            f"to {result._dtype}{result._shape}"
+            f"in-place {name} cannot change {x._dtype}{x._shape} to {result._dtype}{result._shape}"
         )
     assign(x, x.view, result, temporary=True)
     return x

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import stats
+from . import ledger
 from ._array import Array
 from ._devices import CPU, Device, parse_device
 from ._host import covers
@@ -137,11 +137,11 @@ class SourceModule:
         _counted.add(self._module)
         cached = self._module.cached
         if not cached:
-            stats.counters.compiles += 1
-        if stats.sinks:
+            ledger.counters.compiles += 1
+        if ledger.sinks:
             origin = "disk cache" if cached else "compiler"
             name = ", ".join(self.names)
-            stats.emit(stats.Event("compile", name, len(self.source), origin), started)
+            ledger.emit(ledger.Event("compile", name, len(self.source), origin), started)
 
     def get_function(self, name: str) -> KernelFunction:
         """Return the kernel of this name.
@@ -234,11 +234,11 @@ class KernelFunction:
             self._bring(arrays, values, backend)
             accesses = self._accesses(arrays, values) if backend.checked else None
             packed = pack(*values)
-            if stats.sinks:
+            if ledger.sinks:
                 self._traced(arrays, (blocks, threads, packed, shared, accesses))
             else:
                 backend.launch(self._function, blocks, threads, packed, shared, accesses)
-            stats.counters.launches += 1
+            ledger.counters.launches += 1
 
     def _arguments(self, args: tuple[Any, ...]) -> tuple[list[Any], list[tuple[Array, str, int]]]:
         """Check the arguments; return values to pack, and the arrays with mode and position."""
@@ -368,9 +368,7 @@ class KernelFunction:
             storage.device_write(self._cause, whole=True)  # type: ignore[union-attr]
 
     def _accesses(self, arrays: list[tuple[Array, str, int]], values: list[Any]) -> list[Access]:
-        return [
-            Access(values[k], x.nbytes, mode, self._argument_name(k)) for x, mode, k in arrays
-        ]
+        return [Access(values[k], x.nbytes, mode, self._argument_name(k)) for x, mode, k in arrays]
 
     def _traced(self, arrays: list[tuple[Array, str, int]], launch: tuple[Any, ...]) -> None:
         backend = self._state.backend
@@ -379,9 +377,9 @@ class KernelFunction:
         backend.launch(self._function, *launch)
         after = backend.record()
         moved = sum(x.nbytes * len(mode) for x, mode, _ in arrays)
-        event = stats.Event("kernel", self.name, moved, self._cause)
+        event = ledger.Event("kernel", self.name, moved, self._cause)
         event.details = {"grid": launch[0], "block": launch[1], "events": (before, after)}
-        stats.emit(event, started)
+        ledger.emit(event, started)
 
     def _dynamic_packer(self, args: tuple[Any, ...]) -> Any:
         """Return the packer where parameters by value are no builtin types: structs, mostly."""
@@ -413,8 +411,7 @@ class KernelFunction:
     def _refuse(self, args: tuple[Any, ...], reason: str) -> NoReturn:
         given = ", ".join(_describe(a) for a in args)
         raise TypeError(
-            f"kernel {self.name!r}: {reason}. It takes ({self._declared()}) "
-            f"and was given ({given})"
+            f"kernel {self.name!r}: {reason}. It takes ({self._declared()}) and was given ({given})"
         )
 
     def _refuse_array(self, args: tuple[Any, ...], k: int, x: Array) -> NoReturn:

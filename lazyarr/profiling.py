@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from . import stats
+from . import ledger
 from ._array import Array
 from ._devices import CPU, Device
 from .codegen.launch import Pointer, source_of
@@ -22,8 +22,8 @@ from .graph import evaluate, share
 from .graph.capture import Tape
 from .graph.fuse import Plan
 from .graph.node import ConstSpec, Value
+from .ledger import Event
 from .runtime.select import default_device, made_backends
-from .stats import Event
 from .storage.storage import DEVICE
 
 _MODES = {"r": "reads", "w": "writes", "rw": "updates"}
@@ -48,11 +48,11 @@ class Trace:
         self.events: list[Event] = []
 
     def __enter__(self) -> Trace:
-        stats.sinks.append(self.events)
+        ledger.sinks.append(self.events)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        stats.sinks[:] = [sink for sink in stats.sinks if sink is not self.events]
+        ledger.sinks[:] = [sink for sink in ledger.sinks if sink is not self.events]
         _fill_times(self.events)
 
     def __len__(self) -> int:
@@ -211,9 +211,7 @@ class _Call(NamedTuple):
     launches: int
 
 
-def benchmark(
-    fn: Callable[..., Any], *args: Any, repeat: int = 10, warmup: int = 1
-) -> Benchmark:
+def benchmark(fn: Callable[..., Any], *args: Any, repeat: int = 10, warmup: int = 1) -> Benchmark:
     """Time a function, with building, kernels and copies apart.
 
     Parameters
@@ -242,12 +240,12 @@ def benchmark(
         raise ValueError(f"repeat must be at least 1, not {repeat}")
     _evaluate(args)
     _synchronize()
-    before = stats.counters.compiles
+    before = ledger.counters.compiles
     started = time.perf_counter()
     result = fn(*args)
     _evaluate(result)
     build = time.perf_counter() - started
-    compiles = stats.counters.compiles - before
+    compiles = ledger.counters.compiles - before
     device = _device_of(args, result)
     del result
     for _ in range(warmup - 1):

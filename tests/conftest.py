@@ -91,7 +91,7 @@ def clean_slate() -> Iterator[None]:
     Reaches for modules that are loaded already: tests that never import lazyarr pay nothing.
     """
     yield
-    if "lazyarr.stats" in sys.modules:
-        sys.modules["lazyarr.stats"].counters.reset()
+    if "lazyarr.ledger" in sys.modules:
+        sys.modules["lazyarr.ledger"].counters.reset()
     if "lazyarr._devices" in sys.modules:
         sys.modules["lazyarr._devices"].set_process_default(None)

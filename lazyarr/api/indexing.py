@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 class _OnNewAxis(NamedTuple):
     """An index array that picks from an axis of length 1, made for it."""
 
-    index: Array
+    picks: Array
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
@@ -310,7 +310,7 @@ def _resolve(x: Array, key: Any) -> Plan:
     for position, part in enumerate(parts):
         if isinstance(part, (Array, _OnNewAxis)):
             new = isinstance(part, _OnNewAxis)
-            arrays.append((axis, part.index if isinstance(part, _OnNewAxis) else part))
+            arrays.append((axis, part.picks if isinstance(part, _OnNewAxis) else part))
             positions.append(position)
             basic.append(None if new else slice(None))
             axis += 1
@@ -351,7 +351,7 @@ def _axes_before(parts: Sequence[Any], positions: Sequence[int]) -> int:
 
 
 def _expand(x: Array, key: Any) -> list[Any]:
-    """Return the key's parts: masks as indices, the ellipsis spelled out, one an axis or newaxis."""
+    """Return the key's parts, one an axis or newaxis: masks as indices, no ellipsis."""
     parts = list(key) if type(key) is tuple else [key]
     converted: list[Any] = []
     for part in parts:

@@ -1,8 +1,8 @@
 """Kernels ready to launch: compiled once a key, packed and launched from a plan.
 
 A ``KernelStep`` belongs to a plan and knows slots, not values: ``Run`` says which storage, scalar
-and offset each slot holds this time. Packing follows C's alignment (``struct``'s native mode), which
-is that of kernel parameters.
+and offset each slot holds this time. Packing follows C's alignment (``struct``'s native mode),
+which is that of kernel parameters.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _dtypes as dt
-from .. import stats
+from .. import ledger
 from ..runtime.base import Access, Backend, Dim3
 from ..storage import transfer
 from ..storage.storage import DEVICE, Storage
@@ -132,9 +132,7 @@ class Kernel:
 
     __slots__ = ("cached", "function", "name", "seconds", "source")
 
-    def __init__(
-        self, backend: Backend, source: str, name: str, function: str
-    ) -> None:
+    def __init__(self, backend: Backend, source: str, name: str, function: str) -> None:
         started = time.perf_counter()
         self.name = name
         self.source = source
@@ -143,10 +141,10 @@ class Kernel:
         self.cached = module.cached
         self.seconds = time.perf_counter() - started
         if not module.cached:
-            stats.counters.compiles += 1
-        if stats.sinks:
-            stats.emit(
-                stats.Event(
+            ledger.counters.compiles += 1
+        if ledger.sinks:
+            ledger.emit(
+                ledger.Event(
                     "compile", name, len(source), "disk cache" if self.cached else "compiler"
                 ),
                 started,
@@ -254,13 +252,13 @@ class KernelStep:
         if kernel is None:
             kernel = self.kernel = run.device.kernel(self.key)
         accesses = self._accesses(run, held) if backend.checked else None
-        if stats.sinks:
+        if ledger.sinks:
             self._traced(run, kernel, values, accesses)
         else:
             backend.launch(
                 kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
             )
-        stats.counters.launches += 1
+        ledger.counters.launches += 1
         if self.checked:
             run.device.check_errors()
 
@@ -273,9 +271,9 @@ class KernelStep:
             kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
         )
         after = run.backend.record()
-        event = stats.Event("kernel", self.name, self.nbytes, run.cause)
+        event = ledger.Event("kernel", self.name, self.nbytes, run.cause)
         event.details = {"grid": self.grid, "block": self.block, "events": (before, after)}
-        stats.emit(event, started)
+        ledger.emit(event, started)
 
     def _scratch(self, run: Run, values: list[Any]) -> list[Storage]:
         """Insert the pointers of partial results and tickets after the outputs."""

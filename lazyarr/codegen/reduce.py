@@ -336,9 +336,8 @@ def _column_tree(out: Text, key: ReduceKey, rows: int, own: int, name: str) -> N
                 out.add(f"box[y][threadIdx.x].put({name}{r}[0]);")
                 out.add("__syncthreads();")
                 out.add(f"if (y < {half})")
-                out.add(
-                    f"  {name}{r}[0] = COMBINE{r}({name}{r}[0], box[y + {half}][threadIdx.x].get());"
-                )
+                other = f"box[y + {half}][threadIdx.x].get()"
+                out.add(f"  {name}{r}[0] = COMBINE{r}({name}{r}[0], {other});")
                 half //= 2
             out.add("}")
 

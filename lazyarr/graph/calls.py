@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import stats
+from .. import ledger
 from ..codegen.emit import BLOCK
 from ..codegen.handwritten import scan_key
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
@@ -22,6 +22,7 @@ from . import interpret
 from .capture import Tape
 from .kernels import EmptyStep
 from .node import Value
+from .numpy_ops import cast_to
 
 
 def operand_pointer(tape: Tape, v: Value, k: int, name: str) -> Pointer:
@@ -68,18 +69,18 @@ class MatmulStep:
             run.backend.fill_zero(out.ptr, out.nbytes)
         elif out.nbytes:
             a, b, _ = self.pointers
-            before = run.backend.record() if stats.sinks else None
+            before = run.backend.record() if ledger.sinks else None
             run.backend.matmul(
                 MatmulCall(
                     self.dtype, batch, m, n, k,
                     address(run, a), a_strides, address(run, b), b_strides, out.ptr,
                 )
             )  # fmt: skip
-            stats.counters.library_calls += 1
+            ledger.counters.library_calls += 1
             if before is not None:
-                event = stats.Event("library", self.name, self.nbytes, run.cause)
+                event = ledger.Event("library", self.name, self.nbytes, run.cause)
                 event.details["events"] = (before, run.backend.record())
-                stats.emit(event, started)
+                ledger.emit(event, started)
 
 
 def scan_step(tape: Tape, v: Value) -> KernelStep | EmptyStep:
@@ -124,7 +125,7 @@ def _matmul_on_host(v: Value) -> Any:
 
 def _scan_on_host(v: Value) -> Any:
     spec = v.extra
-    x = interpret.cast_to(interpret.operand(v, 0, v.shape), v.dtype)
+    x = cast_to(interpret.operand(v, 0, v.shape), v.dtype)
     with np.errstate(all="ignore"):
         if spec.op.name == "prod":
             return np.cumprod(x, axis=-1, dtype=v.dtype)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from .. import stats
+from .. import ledger
 from .._devices import Device
 from ..codegen.launch import DeviceState, Run
 from ..runtime.select import backend_for
@@ -90,7 +90,7 @@ def _run(
         pending = [v for v in wanted if v.real is None]
         if not pending:
             return
-        started = time.perf_counter() if stats.sinks else 0.0
+        started = time.perf_counter() if ledger.sinks else 0.0
         tape = capture(pending if into is None else [*pending, into[0]])
         slots = tape.slots
         tape.key.append(tuple([slots[v] for v in pending]))
@@ -115,11 +115,11 @@ def _run(
                 assert storage is not None
                 storage.device_write(cause, whole=False)
             plan.run(run, order)  # type: ignore[arg-type]
-        stats.counters.evaluations += 1
-        if stats.sinks:
+        ledger.counters.evaluations += 1
+        if ledger.sinks:
             names = [step[0].name for step in plan.steps]
-            event = stats.Event("evaluate", cause, 0, cause, details={"kernels": names})
-            stats.emit(event, started)
+            event = ledger.Event("evaluate", cause, 0, cause, details={"kernels": names})
+            ledger.emit(event, started)
 
 
 def _target(tape: Tape, into: tuple[Value, View]) -> Target:

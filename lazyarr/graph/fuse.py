@@ -52,7 +52,7 @@ class Plan:
         self.reasons: dict[int, str] = {}
 
     def run(self, run: Run, order: list[Value | None]) -> None:
-        """Run the steps; each result becomes real, and each slot is let go, as soon as it can be."""
+        """Run the steps. Results become real, and slots are let go, as soon as they can be."""
         upload(run, self.leaves)
         storages = run.storages
         for step, results, marks, drops in self.steps:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from .._dtypes import int64
 from ..codegen.emit import BLOCK, is_flat, magic
 from ..codegen.handwritten import transpose_key
 from ..codegen.key import (
@@ -30,12 +31,10 @@ from ..codegen.launch import SCRATCH_BYTES, Fresh, KernelStep, Pointer, Run, cei
 from ..codegen.order import combination_order
 from ..codegen.reduce import block_shape, row_groups
 from ..storage.storage import Storage
-from .._dtypes import int64
 from .capture import Tape
 from .geometry import Access, collapse, is_scalar, needs_wide, plan_map, plan_reduce
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
-
 
 _TILE = 32
 

@@ -49,7 +49,7 @@ class ConstSpec:
 
 
 class IndexSpec:
-    """A function of the linear index ``{i}``; ``{0}``, ``{1}`` ... are scalars in ``Value.extra``."""
+    """A function of the linear index ``{i}`` and of scalars ``{0}`` ..., held in ``Value.extra``."""
 
     __slots__ = ("c", "name", "numpy", "out_dtype", "scalars")
 
@@ -64,7 +64,7 @@ class IndexSpec:
 
 
 class BoxSpec:
-    """``args[0]`` inside a box of ``args[1]``'s shape, ``args[1]`` outside; ``extra`` is the Box."""
+    """``args[0]`` inside a box of ``args[1]``, which stays outside of it; ``extra`` holds the box."""
 
     __slots__ = ("out_dtype",)
 

@@ -1,7 +1,7 @@
 """Views: where the elements of an array lie in its storage.
 
 Owns the ``View`` record and everything that makes one view from another: basic indexing,
-broadcasting, permutation, reshape, overlap. Counts in elements, never in bytes, and touches no data.
+broadcasting, permutation, reshape, overlap. Counts in elements, not in bytes, and touches no data.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def flip(view: View, axes: Sequence[int]) -> View:
 
 
 def reshape(view: View, shape: Shape) -> View | None:
-    """Return the same elements in the same order under another shape, or None if only a copy can."""
+    """Return the same elements, in order, under another shape; None if that needs a copy."""
     if 0 in view.shape:
         return View(view.offset, shape, c_strides(shape))
     old = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]

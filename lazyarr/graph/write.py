@@ -8,9 +8,9 @@ A write names a cell, a view V of it and a right side R whose operands were capt
    - R reads the old buffer at other elements than V (a hazard), or
    - the old value has other pending readers, which must not see the write.
 
-   Then a box V is written by *renaming*: one kernel into a new buffer, ``i in V ? R : old``; readers
-   keep the old one. Where V is small and only a hazard is in the way, R goes to a temporary first.
-   Where V is no box, the cell moves to a copy first.
+   Then a box V is written by *renaming*: one kernel into a new buffer, ``i in V ? R : old``;
+   readers keep the old one. Where V is small and only a hazard is in the way, R goes to a
+   temporary first. Where V is no box, the cell moves to a copy first.
 
 Readers are found by reference counts: a value that only its cell and R's graph hold has none. A
 shared storage has no pending readers (operations on it run at once) and is never renamed.
@@ -216,7 +216,7 @@ def _references(cell: Cell) -> int:
 
 
 def _references_alone() -> int:
-    """Return the count for a value that only its cell holds, however references are counted here."""
+    """Return the count for a value that only its cell holds."""
     cell = Cell(const(0, np.dtype("bool"), (), CPU))
     return _references(cell)
 

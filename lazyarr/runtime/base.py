@@ -1,7 +1,8 @@
 """The Backend protocol: all that the layers above know of a kernel device.
 
 Owns the protocol and the small records that cross it. Imports nothing of lazyarr. The two
-implementations are ``pycuda_backend`` (a GPU) and ``sim`` (CUDA C on the CPU); ``select`` picks one.
+implementations are ``pycuda_backend`` (a GPU) and ``sim`` (CUDA C on the CPU); ``select`` picks
+one.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class Backend(Protocol):
     """One kernel device.
 
     Every method may be called from any thread, inside ``with backend.batch():`` (except ``batch``,
-    ``release`` and ``host_buffer`` themselves). All work goes to the calling context's current stream.
+    ``release`` and ``host_buffer`` themselves). All work goes to the calling context's current
+    stream.
     """
 
     kind: str  # "cuda" or "sim"

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
-from .. import stats
+from .. import ledger
 from .._errors import TransferGuardError
 
 LEVELS = ("allow", "log", "error")
@@ -91,4 +91,4 @@ def check(direction: str, nbytes: int, cause: str) -> None:
             f'{text} under transfer_guard("error"); ask for it explicitly: x.get(), x.host(), '
             "xp.prefetch(x) or x.to_device(device)"
         )
-    _log.warning("%s at %s", text, stats.user_line())
+    _log.warning("%s at %s", text, ledger.user_line())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from .. import stats
+from .. import ledger
 from ..runtime.base import Backend, HostBytes
 
 
@@ -35,13 +35,13 @@ def copy(
         return
     started = time.perf_counter()
     with backend.batch():
-        before = backend.record() if stats.sinks else None
+        before = backend.record() if ledger.sinks else None
         if direction == "h2d":
             backend.copy_to_device(device, host)
         else:
             backend.copy_to_host(host, device)
-        after = backend.record() if stats.sinks else None
-    count = stats.counters
+        after = backend.record() if ledger.sinks else None
+    count = ledger.counters
     if control:
         count.control += 1
     elif direction == "h2d":
@@ -50,9 +50,9 @@ def copy(
     else:
         count.d2h += 1
         count.bytes_d2h += host.nbytes
-    if stats.sinks:
+    if ledger.sinks:
         kind = "control" if control else "copy"
-        event = stats.Event(kind, direction, host.nbytes, cause)
+        event = ledger.Event(kind, direction, host.nbytes, cause)
         if before is not None:
             event.details["events"] = (before, after)
-        stats.emit(event, started)
+        ledger.emit(event, started)
