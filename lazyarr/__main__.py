@@ -110,8 +110,8 @@ def _report(title: str, work: Any) -> None:
     s = xp.stats()
     shown = f" = {value:.4f}" if isinstance(value, float) else ""
     print(
-        f"  {title}{shown}: {milliseconds:.1f} ms, {s.launches} kernels, {s.compiles} compiled, "
-        f"{s.h2d} copies to the device ({s.bytes_h2d} bytes), {s.d2h} back ({s.bytes_d2h} bytes)"
+        f"  {title}{shown}: {milliseconds:.1f} ms; kernels {s.launches}, compiled {s.compiles}; "
+        f"copies to the device {s.h2d} ({s.bytes_h2d} bytes), back {s.d2h} ({s.bytes_d2h} bytes)"
     )
 
 

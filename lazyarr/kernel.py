@@ -24,7 +24,7 @@ from ._devices import CPU, Device, parse_device
 from ._host import covers
 from .codegen.launch import join_streams
 from .graph import evaluate, share, views
-from .graph.write import own_storage
+from .graph.write import has_readers, own_storage
 from .runtime.base import Access, Dim3
 from .runtime.select import default_device
 from .runtime.signature import Parameter, parameters_of
@@ -75,6 +75,10 @@ class InOut(_Marked):
 
     __slots__ = ()
     mode = "rw"
+
+
+_MODES = {Array: "rw", In: "r", Out: "w", InOut: "rw"}
+_HERE = nullcontext()
 
 
 class SourceModule:
@@ -229,9 +233,11 @@ class KernelFunction:
         pack = self._pack or self._dynamic_packer(args)
         state = self._state
         backend: Any = state.backend
-        scope = nullcontext() if stream is None else _on_stream(backend, stream)
+        scope = _HERE if stream is None else _on_stream(backend, stream)
         with state.lock, backend.batch(), scope:
-            self._bring(arrays, values, backend)
+            if not _ready(arrays, values, backend.stream_handle):
+                self._check_written(arrays)
+                self._bring(arrays, values, backend)
             accesses = self._accesses(arrays, values) if backend.checked else None
             packed = pack(*values)
             if ledger.sinks:
@@ -249,24 +255,21 @@ class KernelFunction:
             self._refuse(args, f"{len(checks)} arguments expected, {len(args)} given")
         values: list[Any] = []
         arrays: list[tuple[Array, str, int]] = []
-        writes = False
         for arg, (pointer, wanted) in zip(args, checks, strict=True):
             kind = type(arg)
-            if kind is Array or isinstance(arg, _Marked):
-                x, mode = (arg, "rw") if kind is Array else (arg.array, arg.mode)
+            mode = _MODES.get(kind)
+            if mode is not None:
+                x = arg if kind is Array else arg.array
                 if pointer is False or (wanted is not None and x._dtype not in wanted):
                     self._refuse_array(args, len(values), x)
                 if x._device is not self.device or x._view is not None:
                     self._check_placed(args, len(values), x)
-                writes = writes or mode != "r"
                 arrays.append((x, mode, len(values)))
                 values.append(0)
             elif kind is wanted and not pointer:
                 values.append(arg)
             else:
                 values.append(self._by_value(args, len(values), pointer, wanted))
-        if writes:
-            self._check_written(arrays)
         return values, arrays
 
     def _by_value(self, args: tuple[Any, ...], k: int, pointer: bool | None, wanted: Any) -> Any:
@@ -308,7 +311,7 @@ class KernelFunction:
                 continue
             storage = x._cell.value.real
             if storage is not None and (storage.readonly or storage.host_open):
-                reason = "read-only memory" if storage.readonly else "open on the host"
+                reason = "read-only memory" if storage.readonly else "in use on the host"
                 raise ValueError(
                     f"kernel {self.name!r} cannot write {self._parameter(k)}: its array is {reason}"
                 )
@@ -449,6 +452,27 @@ class KernelFunction:
         self._refuse(args, f"{where} is given {_describe(arg)}: {remedy}")
 
 
+def _ready(arrays: list[tuple[Array, str, int]], values: list[Any], handle: int) -> bool:
+    """Put the addresses among the values if all arrays are ready as they are: the usual case."""
+    seen = set()
+    for x, mode, k in arrays:
+        storage = x._cell.value.real
+        if storage is None or storage.location is not DEVICE or storage.stream != handle:
+            return False
+        if mode != "r" and (
+            storage.mirrored
+            or storage.readonly
+            or storage.host_open
+            or (has_readers(x._cell) and not storage.shared)
+        ):
+            return False
+        seen.add(id(storage))
+        values[k] = storage.ptr
+        if x._view is not None:
+            values[k] += x._view.offset * x._dtype.itemsize
+    return len(seen) == len(arrays)
+
+
 def _in_extern_c(source: str) -> str:
     """Put the source in ``extern "C" { }``, after its first directives, and move no line."""
     lines = source.split("\n")
@@ -475,10 +499,9 @@ def _check(p: Parameter) -> tuple[bool | None, Any]:
         return p.pointer, None
     if not p.pointer:
         return False, np.int8 if p.code == "?1" else np.dtype(p.code).type
-    dtypes = {np.dtype(p.code)}
     if p.code in ("u1", "b1"):
-        dtypes = {np.dtype("u1"), np.dtype("b1")}
-    return True, frozenset(dtypes)
+        return True, (np.dtype("u1"), np.dtype("b1"))
+    return True, (np.dtype(p.code),)
 
 
 @lru_cache(maxsize=1024)

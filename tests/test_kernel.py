@@ -374,7 +374,9 @@ def test_unknown_names_list_those_that_exist(module: xp.SourceModule) -> None:
     assert set(module.names) == {"inc", "copyk", "scale", "pair", "where", "raw"}
 
 
-@pytest.mark.parametrize("before", ["", "\n\n", "// a note\n", "#include <math.h>\n", "#if 1\n#endif\n"])
+@pytest.mark.parametrize(
+    "before", ["", "\n\n", "// a note\n", "#include <math.h>\n", "#if 1\n#endif\n"]
+)
 @pytest.mark.parametrize("no_extern_c", [False, True])
 def test_compile_errors_show_the_users_line(
     kernel_device: str, before: str, no_extern_c: bool

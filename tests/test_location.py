@@ -293,3 +293,34 @@ def test_device_and_location_are_apart(kernel_device: str) -> None:
         xp.prefetch(x, to=side)
         assert str(x.device) == kernel_device
         assert x.location == side
+
+
+def test_copy_false_shares_host_memory(device: str) -> None:
+    h = np.arange(6.0)
+    x = xp.asarray(h, copy=False)
+    x[0] = 50
+    assert h[0] == 50.0
+    h[1] = 60
+    y = x * 2
+    h[1] = 70
+    assert float(y[1]) == 120.0
+    seen = np.asarray(x)
+    x += 1
+    np.testing.assert_array_equal(h, [51, 71, 3, 4, 5, 6])
+    assert seen[0] == 50.0
+    xp.prefetch(x)
+    h[2] = 9
+    assert float(x[2]) == 9.0
+    with x.host("rw") as opened:
+        opened[3] = 7
+    assert h[3] == 7.0
+    assert x.location == "host"
+    x[...] = 0
+    assert not h.any()
+
+
+def test_host_memory_shared_by_copy_false_is_not_written_by_kernels(kernel_device: str) -> None:
+    x = xp.asarray(np.zeros(4, np.float32), copy=False)
+    f = xp.SourceModule("__global__ void f(float* p) { p[0] = 1.0f; }").get_function("f")
+    with pytest.raises(ValueError, match="in use on the host"):
+        f(x, block=1)

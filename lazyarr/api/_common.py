@@ -12,7 +12,8 @@ from .. import _dtypes as dt
 from .._array import Array, wrap
 from .._devices import CPU, Device, parse_device
 from .._dtypes import DType
-from .._promotion import scalar_dtype, scalar_value
+from .._promotion import default_dtype, scalar_dtype, scalar_value
+from ..graph import views
 from ..graph.node import const, leaf
 from ..graph.views import Shape
 from ..runtime.select import backend_for, default_device
@@ -50,6 +51,14 @@ def check_int(value: Any, name: str) -> int:
         raise TypeError(f"{name} must be an integer, not {value!r}") from None
 
 
+def check_shape(shape: Any) -> Shape:
+    """Return a shape argument as a tuple of ints; raise a TypeError or ValueError that shows it."""
+    try:
+        return views.check_shape(shape)
+    except TypeError:
+        raise TypeError(f"shape must be an int or a tuple of ints, not {shape!r}") from None
+
+
 def known_device(spec: Any) -> Device:
     """Return the device that ``spec`` names, or the default one for None; it must be usable."""
     device = default_device() if spec is None else parse_device(spec)
@@ -63,15 +72,28 @@ def like_device(spec: Any, x: Array) -> Device:
     return x.device if spec is None else known_device(spec)
 
 
+def fill_dtype(value: Any) -> DType:
+    """Return the dtype that a fill value alone gives."""
+    check_scalar(value)
+    return default_dtype(value)
+
+
+def check_scalar(value: Any) -> None:
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        raise TypeError(
+            f"a fill value must be a Python or NumPy scalar, not {type(value).__name__}; "
+            "xp.broadcast_to repeats an array"
+        )
+
+
 def fill_scalar(value: Any, dtype: DType) -> Any:
     """Return a fill value as the Python scalar of a dtype.
 
     Raises TypeError where its kind does not fit the dtype's, OverflowError where its size does not.
     """
+    check_scalar(value)
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, (bool, int, float, complex)):
-        raise TypeError(f"a fill value must be a Python or NumPy scalar, not {value!r}")
     kind = dt.as_dtype(type(value)).kind
     if _KIND_ORDER[kind] > _KIND_ORDER[dtype.kind]:
         raise TypeError(f"{value!r} cannot fill an array of {dtype}; give another dtype")

@@ -33,7 +33,7 @@ def reduce(name: str, x: Array, axis: Axis, keepdims: bool, dtype: DType | None 
     check_array(x, name)
     spec = REDUCE_OPS[name].resolve(x.dtype, dtype)
     shape = x.shape
-    axes = views.normalize_axes(axis, len(shape))
+    axes = normalized(axis, len(shape))
     if keepdims:
         out_shape = tuple(1 if d in axes else n for d, n in enumerate(shape))
     else:
@@ -54,6 +54,14 @@ def reduce(name: str, x: Array, axis: Axis, keepdims: bool, dtype: DType | None 
         x.device,
     )
     return wrap(value)
+
+
+def normalized(axis: Axis, ndim: int) -> Shape:
+    """Return axes counted from the front, ascending; None means all."""
+    try:
+        return views.normalize_axes(axis, ndim)
+    except TypeError:
+        raise TypeError(f"axis must be an int or a tuple of ints, not {axis!r}") from None
 
 
 def _of_each(spec: ReduceSpec, x: Array) -> Array:

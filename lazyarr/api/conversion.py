@@ -218,6 +218,7 @@ def _shared(source: npt.NDArray[Any], order: tuple[int, ...], device: Device) ->
     backend = None if device is CPU else backend_for(device)
     storage = from_host(backend, _bytes_of(source, order))
     storage.shared = 1
+    storage.host_open = 1  # writes go where the source's owner looks
     storage.keeper = source
     storage.readonly = not source.flags.writeable
     return storage

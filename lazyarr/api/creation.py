@@ -15,7 +15,7 @@ import numpy as np
 from .. import _dtypes as dt
 from .._array import Array, copy_of, elementwise, view_of, wrap
 from .._dtypes import DType
-from .._promotion import default_dtype, result_type, scalar_dtype, scalar_value
+from .._promotion import result_type, scalar_dtype, scalar_value
 from ..graph import views
 from ..graph.node import IndexSpec, Value
 from ..graph.numpy_ops import cast_to
@@ -25,6 +25,8 @@ from ._common import (
     check_array,
     check_arrays,
     check_int,
+    check_shape,
+    fill_dtype,
     fill_scalar,
     filled,
     known_device,
@@ -81,16 +83,15 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     ValueError
         For a negative extent.
     """
-    target = default_dtype(fill_value) if dtype is None else dt.as_dtype(dtype)
-    return filled(
-        views.check_shape(shape), fill_scalar(fill_value, target), target, known_device(device)
-    )
+    extents = check_shape(shape)
+    target = fill_dtype(fill_value) if dtype is None else dt.as_dtype(dtype)
+    return filled(extents, fill_scalar(fill_value, target), target, known_device(device))
 
 
 def _filled(shape: Any, value: Any, dtype: Any, device: Any) -> Array:
     target = dt.default_real if dtype is None else dt.as_dtype(dtype)
     scalar = scalar_value(value, target)
-    return filled(views.check_shape(shape), scalar, target, known_device(device))
+    return filled(check_shape(shape), scalar, target, known_device(device))
 
 
 def _filled_like(x: Array, function: str, value: Any, dtype: Any, device: Any) -> Array:
@@ -236,7 +237,7 @@ def arange(
     if not math.isfinite(steps):
         raise ValueError(f"arange({start}, {stop}, {step}) has no finite length")
     count = max(0, math.ceil(steps))
-    shape = views.check_shape((count,))
+    shape = check_shape((count,))
     if whole and target.kind in "iu":
         for value in (first, first + (count - 1) * by) if count else ():
             scalar_dtype(value, target)  # raises if it does not fit
@@ -257,7 +258,7 @@ def _real_number(value: Any, function: str) -> int | float:
         return int(value)
     if isinstance(value, (int, float)):
         return value
-    raise TypeError(f"{function} takes Python numbers, not {type(value).__name__}: {value!r}")
+    raise TypeError(f"{function} takes Python numbers, not {type(value).__name__}")
 
 
 def _spaced(i: Any, scalars: tuple[Any, ...]) -> Any:
@@ -344,7 +345,7 @@ def linspace(
     bounds = [v.item() if isinstance(v, np.generic) else v for v in (start, stop)]
     for v in bounds:
         if not isinstance(v, (int, float, complex)):
-            raise TypeError(f"linspace takes Python numbers, not {type(v).__name__}: {v!r}")
+            raise TypeError(f"linspace takes Python numbers, not {type(v).__name__}")
     count = check_int(num, "num")
     if count < 0:
         raise ValueError(f"linspace: num must not be negative, and is {count}")
@@ -361,7 +362,7 @@ def linspace(
     step = delta / parts if parts > 0 else delta
     spec = _linspace_complex(target) if kind is complex else _linspace_real(target)
     scalars = (first, step, delta, float(max(parts, 1)), end, last)
-    return _index_array(spec, scalars, views.check_shape((count,)), known_device(device))
+    return _index_array(spec, scalars, check_shape((count,)), known_device(device))
 
 
 @cache
@@ -408,7 +409,7 @@ def eye(
     rows = check_int(n_rows, "n_rows")
     columns = rows if n_cols is None else check_int(n_cols, "n_cols")
     target = dt.default_real if dtype is None else dt.as_dtype(dtype)
-    shape = views.check_shape((rows, columns))
+    shape = check_shape((rows, columns))
     scalars = (max(columns, 1), _diagonal(k))
     return _index_array(_eye(target), scalars, shape, known_device(device))
 
@@ -499,7 +500,7 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     order = list(range(len(given)))
     if indexing == "xy" and len(given) > 1:
         order[:2] = [1, 0]
-    shape = views.check_shape([given[n].size for n in order])
+    shape = check_shape([given[n].size for n in order])
     result = []
     for n, x in enumerate(given):
         strides = [0] * len(given)

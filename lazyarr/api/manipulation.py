@@ -16,7 +16,7 @@ from .._array import Array, assign, copy_of, view_of
 from .._promotion import result_type
 from ..graph import views
 from ..graph.views import View
-from ._common import check_array, check_arrays, check_int, uninitialised
+from ._common import check_array, check_arrays, check_int, check_shape, uninitialised
 
 __all__ = [
     "broadcast_arrays",
@@ -58,7 +58,7 @@ def _distinct_axes(values: Any, ndim: int, name: str) -> tuple[int, ...]:
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape to which shapes broadcast together; ValueError if they do not fit."""
-    return views.broadcast_shapes(*[views.check_shape(s) for s in shapes])
+    return views.broadcast_shapes(*[check_shape(s) for s in shapes])
 
 
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
@@ -70,7 +70,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
         If x does not broadcast to the shape.
     """
     check_array(x, "broadcast_to")
-    return view_of(x, views.broadcast(x.view, views.check_shape(shape)))
+    return view_of(x, views.broadcast(x.view, check_shape(shape)))
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
@@ -356,7 +356,7 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
         For a negative number.
     """
     check_array(x, "tile")
-    counts = views.check_shape(_ints(repetitions, "repetitions"))
+    counts = check_shape(_ints(repetitions, "repetitions"))
     ndim = max(x.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     view = x.view

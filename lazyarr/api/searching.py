@@ -6,7 +6,7 @@ from typing import Any
 
 from .._array import Array, elementwise
 from ..graph.optable import OPS
-from ._common import check_array
+from ._common import check_array, check_int
 from ._reduction import Axis, reduce
 
 __all__ = ["argmax", "argmin", "count_nonzero", "where"]
@@ -36,7 +36,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     TypeError
         For bool and complex dtypes.
     """
-    return reduce("argmax", x, axis, keepdims)
+    return reduce("argmax", x, _one_axis(axis), keepdims)
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
@@ -44,7 +44,11 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
     Parameters, result and errors are those of `argmax`. Lazy.
     """
-    return reduce("argmin", x, axis, keepdims)
+    return reduce("argmin", x, _one_axis(axis), keepdims)
+
+
+def _one_axis(axis: int | None) -> int | None:
+    return None if axis is None else check_int(axis, "axis")
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:

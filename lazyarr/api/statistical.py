@@ -11,10 +11,9 @@ from typing import Any
 
 from .. import _dtypes as dt
 from .._array import Array, elementwise
-from ..graph import views
 from ..graph.optable import OPS
 from ._common import check_array
-from ._reduction import Axis, reduce
+from ._reduction import Axis, normalized, reduce
 
 __all__ = ["max", "mean", "min", "prod", "std", "sum", "var"]
 
@@ -154,7 +153,7 @@ def _variance(name: str, x: Array, axis: Axis, correction: float, keepdims: bool
     check_array(x, name)
     if x.dtype.kind != "f":
         raise TypeError(f"{name} needs a real floating-point dtype, not {x.dtype}; use astype")
-    axes = views.normalize_axes(axis, x.ndim)
+    axes = normalized(axis, x.ndim)
     deviation = elementwise(OPS["subtract"], x, reduce("mean", x, axes, True))
     squares = elementwise(OPS["square"], deviation)
     if correction == 0:

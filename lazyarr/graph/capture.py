@@ -6,6 +6,7 @@ storages, scalars, offsets. Two graphs with equal keys run the same plan.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,11 +14,15 @@ from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape
 
 
+_marks = itertools.count(1)
+
+
 class Tape:
     """The captured graph.
 
-    ``order`` holds every value, edges first; ``slots[v]`` is its position. ``operands`` numbers the
-    distinct (slot, strides, offset) reads; ``offsets`` lists their offsets.
+    ``order`` holds every value, edges first, and ``value.slot`` is its position (``slots`` says so
+    after ``number``). ``operands`` numbers the distinct (slot, strides, offset) reads; ``offsets``
+    lists their offsets.
     """
 
     __slots__ = ("key", "offsets", "operands", "order", "scalar_of", "scalars", "slots")
@@ -31,6 +36,11 @@ class Tape:
         self.scalar_of: dict[int, int] = {}
         self.key: list[Any] = []
 
+    def number(self) -> None:
+        """Fill in ``slots``, which only the making of a plan needs."""
+        for n, v in enumerate(self.order):
+            self.slots[v] = n
+
     def operand(self, slot: int, strides: Shape, offset: int) -> int:
         """Return the number of a strided read, equal reads sharing one."""
         place = (slot, strides, offset)
@@ -42,61 +52,75 @@ class Tape:
 
 
 def capture(targets: Sequence[Value]) -> Tape:
-    """Walk what ``targets`` need, edges first."""
+    """Walk what ``targets`` need, edges first. One walk a device at a time: marks are on values.
+
+    An operand's dtype is not in the key: the specs of its readers imply it.
+    """
     tape = Tape()
-    slots = tape.slots
     order = tape.order
     key = tape.key
-    stack = list(reversed(targets))
+    mark = next(_marks)
+    stack = list(targets)
+    stack.reverse()
     while stack:
         v = stack[-1]
-        if v in slots:
+        if v.mark == mark:
             stack.pop()
             continue
-        if v.real is not None:
+        real = v.real
+        if real is not None:
             stack.pop()
-            slots[v] = len(order)
+            v.mark = mark
+            v.slot = len(order)
             order.append(v)
-            key.append(v.spec.out_dtype)
-            key.append(v.real.ptr & 15)
+            key.append(real.ptr & 15)
             continue
         ready = True
         for a in v.args:
-            if a not in slots:
+            if a.mark != mark:
                 stack.append(a)
                 ready = False
         if not ready:
             continue
         stack.pop()
-        slots[v] = len(order)
+        v.mark = mark
+        v.slot = len(order)
         order.append(v)
-        spec = v.spec
-        key.append(spec)
-        key.append(v.shape)
-        for a in v.args:
-            key.append(slots[a])
-        if v.reads is not None:
-            _strided_reads(tape, v)
-        if v.extra is not None:
-            kind = type(spec)
-            if kind is ConstSpec:
-                tape.scalar_of[slots[v]] = len(tape.scalars)
-                tape.scalars.append(v.extra)
-            elif kind is IndexSpec or kind is GatherSpec or kind is ScatterSpec:
-                tape.scalar_of[slots[v]] = len(tape.scalars)
-                tape.scalars.extend(v.extra)
-            else:
-                key.append(v.extra)
-        if v.inlined:
-            key.append("inlined")
+        _node_key(tape, v)
     return tape
+
+
+def _node_key(tape: Tape, v: Value) -> None:
+    key = tape.key
+    spec = v.spec
+    key.append(spec)
+    key.append(v.shape)
+    for a in v.args:
+        key.append(a.slot)
+    if v.reads is not None:
+        _strided_reads(tape, v)
+    if v.extra is not None:
+        kind = type(spec)
+        if kind is ConstSpec:
+            tape.scalar_of[v.slot] = len(tape.scalars)
+            tape.scalars.append(v.extra)
+        elif kind is IndexSpec or kind is GatherSpec or kind is ScatterSpec:
+            tape.scalar_of[v.slot] = len(tape.scalars)
+            tape.scalars.extend(v.extra)
+        else:
+            key.append(v.extra)
+    if v.inlined:
+        key.append("inlined")
 
 
 def _strided_reads(tape: Tape, v: Value) -> None:
     key = tape.key
-    key.append(v.reads)
-    assert v.reads is not None and v.offsets is not None
-    for a, strides, offset in zip(v.args, v.reads, v.offsets, strict=True):
+    reads = v.reads
+    offsets = v.offsets
+    assert reads is not None and offsets is not None
+    key.append(reads)
+    for k, a in enumerate(v.args):
+        strides = reads[k]
         if strides is not None:
-            key.append(tape.operand(tape.slots[a], strides, offset))
-            key.append(offset * a.spec.out_dtype.itemsize & 15)
+            key.append(tape.operand(a.slot, strides, offsets[k]))
+            key.append(offsets[k] * a.spec.out_dtype.itemsize & 15)

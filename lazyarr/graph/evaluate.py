@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 
 from .. import ledger
-from .._devices import Device
+from .._devices import CPU, Device
 from ..codegen.launch import DeviceState, Run
 from ..runtime.select import backend_for
 from ..storage.storage import Storage
@@ -68,50 +68,53 @@ def force(values: Sequence[Value], cause: str) -> None:
     if not pending:
         return
     device = pending[0].device
-    others = [v for v in pending if v.device is not device]
-    if others:
-        force(others, cause)
-        pending = [v for v in pending if v.device is device]
-    if device.kind == "cpu":
+    if len(pending) > 1:
+        others = [v for v in pending if v.device is not device]
+        if others:
+            force(others, cause)
+            pending = [v for v in pending if v.device is device]
+    if device is CPU:
         interpret.force(pending)
         return
-    _run(runtime(device), pending, None, cause)
+    _run(device.runtime or runtime(device), pending, None, None, cause)
 
 
 def store(root: Value, target: Value, view: View) -> None:
     """Store ``root`` into the view of a real value, in the kernel that computes it."""
-    _run(runtime(target.device), [root], (target, view), "write")
+    _run(runtime(target.device), [root], target, view, "write")
 
 
 def _run(
-    state: DeviceRuntime, wanted: list[Value], into: tuple[Value, View] | None, cause: str
+    state: DeviceRuntime, wanted: list[Value], into: Value | None, view: View | None, cause: str
 ) -> None:
     with state.lock:
         pending = [v for v in wanted if v.real is None]
         if not pending:
             return
         started = time.perf_counter() if ledger.sinks else 0.0
-        tape = capture(pending if into is None else [*pending, into[0]])
-        slots = tape.slots
-        tape.key.append(tuple([slots[v] for v in pending]))
-        target = None
-        if into is not None:
-            target = _target(tape, into)
+        if into is None:
+            tape = capture(pending)
+            target = None
+        else:
+            tape = capture([*pending, into])
+            assert view is not None
+            target = _target(tape, into, view)
             tape.key.append(target)
+        for v in pending:
+            tape.key.append(v.slot)
         key = tuple(tape.key)
         plan = state.plans.get(key)
         if plan is None:
-            stores = {} if target is None else {slots[pending[-1]]: target}
+            stores = {} if target is None else {pending[-1].slot: target}
+            tape.number()
             plan = make_plan(tape, pending, stores)
             state.keep(key, plan)
         order = tape.order
-        storages = [v.real for v in order]
-        run = Run(state, storages, tape.scalars, tape.offsets, cause)
-        del tape, slots
-        backend = state.backend
-        with backend.batch():
+        run = Run(state, [v.real for v in order], tape.scalars, tape.offsets, cause)
+        tape.slots.clear()
+        with state.backend.batch():
             if into is not None:
-                storage = into[0].real
+                storage = into.real
                 assert storage is not None
                 storage.device_write(cause, whole=False)
             plan.run(run, order)  # type: ignore[arg-type]
@@ -122,13 +125,11 @@ def _run(
             ledger.emit(event, started)
 
 
-def _target(tape: Tape, into: tuple[Value, View]) -> Target:
-    value, view = into
-    slot = tape.slots[value]
+def _target(tape: Tape, value: Value, view: View) -> Target:
+    operand = tape.operand(value.slot, view.strides, view.offset)
     assert value.real is not None
-    operand = tape.operand(slot, view.strides, view.offset)
     misaligned = value.real.ptr + view.offset * value.dtype.itemsize
-    return Target(slot, view.strides, operand, misaligned & 15)
+    return Target(value.slot, view.strides, operand, misaligned & 15)
 
 
 def plan_for(values: Sequence[Value]) -> tuple[Tape, Plan, bool]:
@@ -136,7 +137,8 @@ def plan_for(values: Sequence[Value]) -> tuple[Tape, Plan, bool]:
     pending = [v for v in values if v.real is None]
     state = runtime(pending[0].device)
     tape = capture(pending)
-    tape.key.append(tuple([tape.slots[v] for v in pending]))
+    tape.key.extend(v.slot for v in pending)
+    tape.number()
     known = state.plan(tuple(tape.key))
     return tape, known or make_plan(tape, pending, {}), known is not None
 

@@ -206,6 +206,7 @@ class Planner:
 
     def _assemble(self, groups: list[tuple[str, list[Value]]], regions: list[Region]) -> Plan:
         made: list[tuple[Any, list[Value], set[Value]]] = []
+        step: Any
         for (kind, roots), region in zip(groups, regions, strict=True):
             if kind == "map":
                 made += self._map_steps(roots, region)

@@ -49,7 +49,7 @@ class ConstSpec:
 
 
 class IndexSpec:
-    """A function of the linear index ``{i}`` and of scalars ``{0}`` ..., held in ``Value.extra``."""
+    """A function of the linear index ``{i}`` and of the scalars ``{0}`` ... in ``Value.extra``."""
 
     __slots__ = ("c", "name", "numpy", "out_dtype", "scalars")
 
@@ -64,7 +64,7 @@ class IndexSpec:
 
 
 class BoxSpec:
-    """``args[0]`` inside a box of ``args[1]``, which stays outside of it; ``extra`` holds the box."""
+    """``args[0]`` inside a box of ``args[1]``, which stays outside it; ``extra`` holds the box."""
 
     __slots__ = ("out_dtype",)
 
@@ -170,10 +170,12 @@ class Value:
         "device",
         "extra",
         "inlined",
+        "mark",
         "offsets",
         "reads",
         "real",
         "shape",
+        "slot",
         "spec",
         "work",
     )
@@ -197,6 +199,8 @@ class Value:
         self.device = device
         self.real: Storage | None = None
         self.inlined = False
+        self.mark = 0  # the last capture that saw this value, and its slot there
+        self.slot = 0
         work: int = 1
         for a in args:
             work += a.work

@@ -57,6 +57,10 @@ def test_fill_errors(device: str) -> None:
         xp.full(3, 2**63)
     with pytest.raises(ValueError, match="negative"):
         xp.zeros((2, -1))
+    with pytest.raises(TypeError, match=r"shape .* 2\.5"):
+        xp.zeros((2, 2.5))
+    with pytest.raises(TypeError, match="broadcast_to"):
+        xp.full(3, xp.asarray(1))
     with pytest.raises(TypeError, match="float16"):
         xp.zeros(3, dtype=np.float16)
     with pytest.raises(ValueError, match="unknown device"):

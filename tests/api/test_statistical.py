@@ -110,6 +110,10 @@ def test_reduction_errors(device: str) -> None:
         xp.sum(x, axis=2)
     with pytest.raises(ValueError, match="repeated"):
         xp.sum(x, axis=(0, -2))
+    with pytest.raises(TypeError, match=r"axis .* 1\.5"):
+        xp.sum(x, axis=1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="axis"):
+        xp.argmax(x, axis=(0, 1))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="mean"):
         xp.mean(xp.ones(3, dtype=xp.int32))
     with pytest.raises(TypeError, match="var"):

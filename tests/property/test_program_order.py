@@ -355,6 +355,7 @@ class ProgramOrder(RuleBasedStateMachine):
 
     # Forcing and reading
 
+    @precondition(lambda self: self.entries)
     @rule(data=st.data())
     def evaluate(self, data: Any) -> None:
         chosen = data.draw(st.lists(st.sampled_from(self.entries), min_size=1, max_size=4))
