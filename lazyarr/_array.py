@@ -19,7 +19,7 @@ from . import _config
 from . import _dtypes as dt
 from ._devices import CPU, Device, parse_device
 from ._dtypes import DType
-from ._promotion import scalar_dtype, scalar_value
+from ._promotion import result_dtype, scalar_dtype, scalar_value
 from .graph import evaluate, indexing, read, views
 from .graph.node import MAX_WORK, Cell, Value, const
 from .graph.optable import OPS, Op, Spec
@@ -553,8 +553,6 @@ def _operand_dtypes(op: Op, items: Sequence[Any]) -> tuple[DType, ...]:
     typed += [dt.as_dtype(x.dtype) for x in items[skip:] if isinstance(x, np.generic)]
     common = typed[0] if typed else None
     for d in typed[1:]:
-        from ._promotion import result_dtype
-
         common = result_dtype(common, d)  # type: ignore[arg-type]
     result = []
     for k, x in enumerate(items):

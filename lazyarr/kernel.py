@@ -22,7 +22,6 @@ from . import ledger
 from ._array import Array
 from ._devices import CPU, Device, parse_device
 from ._host import covers
-from .codegen.launch import join_streams
 from .graph import evaluate, share, views
 from .graph.write import has_readers, own_storage
 from .runtime.base import Access, Dim3
@@ -352,11 +351,10 @@ class KernelFunction:
             for x, mode, _ in arrays:
                 if mode == "w" and covers(x):
                     self._take_over(x)
-        handle = backend.stream_handle
         for x, _, k in arrays:
             storage = x._cell.value.real
-            if storage.stream != handle:  # type: ignore[union-attr]
-                join_streams(storage)  # type: ignore[arg-type]
+            if backend.many_streams:
+                storage.join_stream()  # type: ignore[union-attr]
             values[k] = storage.ptr  # type: ignore[union-attr]
             if x._view is not None:
                 values[k] += x._view.offset * x._dtype.itemsize

@@ -14,14 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _dtypes as dt
-from .._array import Array, as_operand, assign, elementwise, view_of, wrap
+from .._array import Array, as_operand, assign, assigned, copy_of, elementwise, view_of, wrap
 from ..graph import evaluate, interpret, views
 from ..graph.node import Value, call_spec, gather_spec, scatter_spec
 from ..graph.optable import OPS, REDUCE_OPS
 from ..graph.read import read_host
 from ..graph.views import Shape, View
 from ..graph.write import own_storage, right_side
+from ..storage import transfer
 from ..storage.storage import HOST
+from .creation import arange, asarray, empty
+from .data_types import astype
+from .statistical import max as largest
+from .statistical import min as smallest
 
 __all__ = ["nonzero", "take", "take_along_axis"]
 
@@ -160,7 +165,6 @@ def _is_scalar(value: Any) -> bool:
 def _cast_scalar(x: Array, value: Any) -> Any:
     """Return a scalar as a 0-d array of x's dtype, checked like any other assigned value."""
     holder = view_of(x, View(0, (), ()))
-    from .creation import empty
 
     cell = empty((), dtype=holder.dtype, device=x.device)
     cell[...] = value
@@ -222,9 +226,6 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 
 def _nonzero_flat(x: Array) -> Array:
     """Return the positions of nonzero elements in C order, ascending."""
-    from .creation import empty
-    from .data_types import astype
-
     mask = x if x.dtype == dt.bool_ else elementwise(OPS["not_equal"], x, _zero(x))
     count = x.size
     packed = right_side(dt.uint8, (count,), _contiguous(mask)._cell.value, _flat_view(mask))
@@ -238,8 +239,6 @@ def _nonzero_flat(x: Array) -> Array:
     total = _control_read(ranks) if count else 0
     result = empty((total,), dtype=dt.int64, device=x.device)
     if total:
-        from .creation import arange
-
         places = elementwise(OPS["where"], wrap(packed) != 0, ranks - 1, _minus_one(x))
         _store(result, arange(count, device=x.device), places)
     return astype(result, dt.int64, copy=False)
@@ -259,21 +258,17 @@ def _flat_view(x: Array) -> View:
 
 
 def _contiguous(x: Array) -> Array:
-    from .._array import copy_of
 
     return x if x._view is None else copy_of(x)
 
 
 def _from_numpy(data: Any, x: Array) -> Array:
-    from .creation import asarray
 
     return asarray(data, device=x.device)
 
 
 def _control_read(ranks: Array) -> int:
     """Return the last element, read as a count that steers the library."""
-    from ..storage import transfer
-
     value = ranks._cell.value
     storage = evaluate.real_storage(value, "nonzero")
     buffer = np.empty(1, np.int64)
@@ -434,8 +429,6 @@ def _extra(plan: Plan) -> tuple[int, ...]:
 def _gather(x: Array, plan: Plan) -> Array:
     known = _known_on_host(plan)
     if math.prod(plan.shape) == 0:
-        from .creation import empty
-
         return empty(plan.shape, dtype=x.dtype, device=x.device)
     if 0 in plan.sizes:
         raise IndexError(f"cannot pick elements from an axis of size 0 (shape {x.shape})")
@@ -445,7 +438,6 @@ def _gather(x: Array, plan: Plan) -> Array:
 
 
 def _scatter(x: Array, plan: Plan, value: Any) -> None:
-    from .._array import assigned
 
     known = _known_on_host(plan)
     value = assigned(x, value)
@@ -475,8 +467,6 @@ def _check_on_device(plan: Plan) -> None:
     for index, size, axis in zip(plan.indices, plan.sizes, plan.axes, strict=True):
         if index.size == 0:
             continue
-        from .statistical import max as largest
-        from .statistical import min as smallest
 
         low, high = smallest(index), largest(index)
         evaluate.force([low._cell.value, high._cell.value], "index check")
@@ -489,7 +479,6 @@ def _check_on_device(plan: Plan) -> None:
 
 
 def _control_scalar(x: Array) -> int:
-    from ..storage import transfer
 
     storage = evaluate.real_storage(x._cell.value, "index check")
     if storage.backend is None:

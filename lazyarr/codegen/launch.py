@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import _dtypes as dt
 from .. import ledger
+from ..ledger import counters
 from ..runtime.base import Access, Backend, Dim3
 from ..storage import transfer
 from ..storage.storage import DEVICE, Storage
@@ -258,7 +259,7 @@ class KernelStep:
             backend.launch(
                 kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
             )
-        ledger.counters.launches += 1
+        counters.launches += 1
         if self.checked:
             run.device.check_errors()
 
@@ -299,24 +300,13 @@ class KernelStep:
 def upload(run: Run, slots: Sequence[int]) -> None:
     """Make the device copies of a plan's leaves valid; the only copies that a plan can cause."""
     storages = run.storages
-    stream = run.backend.stream_handle
     for slot in slots:
         storage = storages[slot]
         assert storage is not None
         if storage.location is not DEVICE:
             storage.device_read(run.cause)
-        if storage.stream != stream:
-            join_streams(storage)
-
-
-def join_streams(storage: Storage) -> None:
-    """Order the current stream after the one that used the storage last."""
-    backend = storage.backend
-    assert backend is not None
-    wait = getattr(backend, "wait_for_stream", None)
-    if wait is not None:
-        wait(storage.stream)
-    storage.stream = backend.stream_handle
+        if run.backend.many_streams:
+            storage.join_stream()
 
 
 def ceil_div(a: int, b: int) -> int:

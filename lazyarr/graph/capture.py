@@ -13,7 +13,6 @@ from typing import Any
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape
 
-
 _marks = itertools.count(1)
 
 

@@ -35,6 +35,7 @@ class Memory(Protocol):
 
     ptr: int
     nbytes: int
+    used_on: int  # the stream that used it last, as a handle
 
 
 class Access(NamedTuple):
@@ -94,6 +95,7 @@ class Backend(Protocol):
     ordinal: int
     target: str  # what a binary is for: "sm_90", "sim-x86_64"; part of every kernel key
     checked: bool  # launches must come with their ``Access`` records
+    many_streams: bool  # a stream other than the null stream was ever used
     multiprocessors: int
     memory_total: int  # bytes of device memory
 
@@ -152,6 +154,10 @@ class Backend(Protocol):
 
     def record(self) -> Event:
         """Record an event in the current stream."""
+        ...
+
+    def wait_for_stream(self, handle: int) -> None:
+        """Order the current stream after all that another stream was given so far."""
         ...
 
     def synchronize(self) -> None: ...

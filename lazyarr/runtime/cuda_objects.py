@@ -62,12 +62,15 @@ class HostPool:
 class CudaMemory:
     """One allocation; ``handle`` is PyCUDA's, and dropping it gives the block back to its pool."""
 
-    __slots__ = ("handle", "nbytes", "ptr")
+    __slots__ = ("handle", "home", "nbytes", "ptr", "size", "used_on")
 
-    def __init__(self, ptr: int, nbytes: int, handle: Any) -> None:
+    def __init__(self, ptr: int, nbytes: int, size: int, handle: Any, home: Any) -> None:
         self.ptr = ptr
-        self.nbytes = nbytes
+        self.nbytes = nbytes  # what was asked for
+        self.size = size  # what was allocated
         self.handle = handle
+        self.home = home  # the stream whose pool it belongs to
+        self.used_on: int = home.handle
 
 
 class CudaEvent:

@@ -54,6 +54,9 @@ from lazyarr.runtime.cuda_objects import (
 _SHARED_EVENT = 16
 _SHARED_BYTES = 1 << 16
 _SMALLEST = 256
+# Small blocks are kept ready, by size: PyCUDA's pool takes a microsecond to give one.
+_KEPT_BYTES = 1 << 18
+_KEPT_BLOCKS = 16
 _KERNEL_FAILURE = re.compile(
     "illegal|misaligned|unspecified launch failure|device-side assert|invalid program counter|"
     "invalid device .*address space|stack error|timed out"
@@ -107,13 +110,21 @@ def _is_page_locked(array: Any) -> bool:
 class _Stream:
     """A stream as launches and allocations need it. ``pycuda``: the argument PyCUDA takes."""
 
-    __slots__ = ("allocate", "foreign", "handle", "pycuda")
+    __slots__ = ("allocate", "blocks", "foreign", "handle", "pycuda")
 
-    def __init__(self, handle: int, pycuda: Any, foreign: bool, pool: Any) -> None:
+    def __init__(
+        self,
+        handle: int,
+        pycuda: Any,
+        foreign: bool,
+        pool: Any,
+        blocks: dict[int, list[CudaMemory]],
+    ) -> None:
         self.handle = handle
         self.pycuda = pycuda
         self.foreign = foreign
         self.allocate = pool.allocate
+        self.blocks = blocks
 
 
 class _Batch:
@@ -209,6 +220,9 @@ class CudaBackend:
         self._copies = threading.Lock()  # over the three above
         self._modules: dict[tuple[str, tuple[str, ...]], CudaModule] = {}
         self._pools: dict[int, Any] = {}
+        self._blocks: dict[int, dict[int, list[CudaMemory]]] = {}
+        self._live: dict[int, int] = {}  # streams inside a ``use_stream`` block, by handle
+        self.many_streams = False
         self._blas = Blas()
         self._used = 0
         self._peak = 0
@@ -223,7 +237,7 @@ class CudaBackend:
             self._error: type[Exception] = _drv.Error
             cuda_process.register(self)
             with self.batch():
-                null = _Stream(0, None, False, self._pool(0))
+                null = self._make_stream(0, None, False)
         self._stream: ContextVar[_Stream] = ContextVar(f"lazyarr_cuda{ordinal}", default=null)
 
     def __repr__(self) -> str:
@@ -250,24 +264,55 @@ class CudaBackend:
         """
         handle = stream_handle(stream)
         own = stream if isinstance(stream, _drv.Stream) else None
+        outer = self._stream.get()
+        self.many_streams = True
         with self.batch():
-            pool = self._pool(handle)
-        chosen = _Stream(handle, own, own is None and handle != 0, pool)
+            chosen = self._make_stream(handle, own, own is None and handle != 0)
+            for before in {0, outer.handle} - {handle}:
+                self._order(handle, before)
+        self._live[handle] = self._live.get(handle, 0) + 1
         token = self._stream.set(chosen)
         try:
             yield
         finally:
             self._stream.reset(token)
+            self._live[handle] -= 1
+            with self.batch():
+                for after in {0, outer.handle} - {handle}:
+                    self._order(after, handle)
+
+    def _make_stream(self, handle: int, own: Any, foreign: bool) -> _Stream:
+        blocks = self._blocks.setdefault(handle, {})
+        return _Stream(handle, own, foreign, self._pool(handle), blocks)
+
+    def _order(self, later: int, earlier: int) -> None:
+        """Make one stream wait for all that another was given so far."""
+        event = self._event()
+        self.driver.record_event(event.handle, earlier)
+        self.driver.wait_event(later, event.handle)
+
+    def wait_for_stream(self, handle: int) -> None:
+        """Order the current stream after all that another stream was given so far.
+
+        A stream whose ``with`` block has ended may be gone; it was joined to the null stream then.
+        """
+        current = self._stream.get().handle
+        earlier = handle if self._live.get(handle) else 0
+        if earlier != current:
+            self._order(current, earlier)
 
     def record(self) -> CudaEvent:
         """Record an event in the current stream."""
+        event = self._event()
+        self.driver.record_event(event.handle, self._stream.get().handle)
+        return event
+
+    def _event(self) -> CudaEvent:
         try:
             handle = self._idle_events.pop()
         except IndexError:
             handle = self.driver.create_event()
-        event = CudaEvent(self.driver, self._idle_events, handle)
-        self.driver.record_event(handle, self._stream.get().handle)
-        return event
+        return CudaEvent(self.driver, self._idle_events, handle)
 
     def wait(self, event: CudaEvent) -> None:
         """Make the current stream wait for an event of any stream, without waiting here."""
@@ -295,15 +340,25 @@ class CudaBackend:
         Raises ``MemoryError`` once queued releases, pools and Python's garbage gave nothing more.
         """
         stream = self._stream.get()
-        size = nbytes if nbytes > _SMALLEST else _SMALLEST
-        try:
-            handle = stream.allocate(size)
-        except self._error as error:
-            handle = self._allocate_again(stream, size, error)
         used = self._used = self._used + nbytes
         if used > self._peak:
             self._peak = used
-        return CudaMemory(int(handle), nbytes, handle)
+        size = (nbytes + _SMALLEST - 1) & -_SMALLEST
+        blocks = stream.blocks.get(size)
+        if blocks:
+            memory = blocks.pop()
+            memory.nbytes = nbytes
+            memory.used_on = stream.handle
+            return memory
+        try:
+            handle = stream.allocate(size)
+        except self._error as error:
+            try:
+                handle = self._allocate_again(stream, size, error)
+            except BaseException:
+                self._used -= nbytes
+                raise
+        return CudaMemory(int(handle), nbytes, size, handle, stream)
 
     def _allocate_again(self, stream: _Stream, size: int, error: Exception) -> Any:
         if not isinstance(error, _drv.MemoryError):
@@ -331,10 +386,22 @@ class CudaBackend:
         """Give back what was released. Called with the context current."""
         released = self.released
         while released:
-            memory = released.popleft()
-            if memory.handle is not None:
-                memory.handle = None
-                self._used -= memory.nbytes
+            try:
+                memory = released.popleft()
+            except IndexError:  # another thread drains too
+                return
+            self._used -= memory.nbytes
+            home = memory.home
+            if memory.used_on != home.handle:
+                used_on = memory.used_on if self._live.get(memory.used_on) else 0
+                if used_on != home.handle:
+                    self._order(home.handle, used_on)
+            if memory.size <= _KEPT_BYTES:
+                blocks = home.blocks.setdefault(memory.size, [])
+                if len(blocks) < _KEPT_BLOCKS:
+                    blocks.append(memory)
+                    continue
+            memory.handle = None
 
     def memory_info(self) -> MemoryInfo:
         """Return how much memory is in use, pooled and free."""
@@ -344,6 +411,8 @@ class CudaBackend:
 
     def free_cached(self) -> None:
         """Give the blocks that pools hold back to the system: the device's and page-locked ones."""
+        for blocks in self._blocks.values():
+            blocks.clear()
         for pool in self._pools.values():
             pool.free_held()
             with suppress(_drv.Error):

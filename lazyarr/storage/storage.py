@@ -41,8 +41,6 @@ class Location(Enum):
 
 HOST = Location.HOST
 DEVICE = Location.DEVICE
-# References to Storage.host when nobody outside holds it: the attribute and getrefcount's argument.
-_UNHELD = 2
 
 
 class Storage:
@@ -87,11 +85,13 @@ class Storage:
         elif nbytes:
             self.memory = backend.allocate(nbytes)
             self.ptr = self.memory.ptr
-            self.stream = backend.stream_handle
+            self.stream = self.memory.used_on
 
     def __del__(self) -> None:
-        if self.memory is not None and self.backend is not None:
-            self.backend.release(self.memory)
+        memory = self.memory
+        if memory is not None and self.backend is not None:
+            memory.used_on = self.stream
+            self.backend.release(memory)
 
     @property
     def device_valid(self) -> bool:
@@ -102,22 +102,26 @@ class Storage:
         if self.memory is None and self.backend is not None and self.nbytes and not self.ptr:
             self.memory = self.backend.allocate(self.nbytes)
             self.ptr = self.memory.ptr
+            self.stream = self.memory.used_on
 
     def _upload(self, cause: str) -> None:
         assert self.backend is not None and self.host is not None
         self._allocate()
-        self.stream = self.backend.stream_handle
+        if self.backend.many_streams:
+            self.join_stream()
         transfer.copy(self.backend, "h2d", self.ptr, self.host, cause)
 
     def _download(self, cause: str) -> None:
         assert self.backend is not None
         if self.host is None or self.held():
             self.host = self.backend.host_buffer(self.nbytes)
+        if self.backend.many_streams:
+            self.join_stream()
         transfer.copy(self.backend, "d2h", self.ptr, self.host, cause)
 
     def held(self) -> bool:
         """Whether somebody outside still looks at the host buffer."""
-        return self.host is not None and sys.getrefcount(self.host) > _UNHELD
+        return self.host is not None and _references(self) > _UNHELD
 
     def device_read(self, cause: str, *, explicit: bool = False) -> None:
         """Make the device's copy valid; guarded if there is none and the access is implicit."""
@@ -187,11 +191,31 @@ class Storage:
         self.location = location
         self.mirrored = not self.shared
 
+    def join_stream(self) -> None:
+        """Order the current stream after the one that used the storage last."""
+        assert self.backend is not None
+        stream = self.backend.stream_handle
+        if self.stream != stream:
+            self.backend.wait_for_stream(self.stream)
+            self.stream = stream
+
     def drop_mirror(self) -> None:
         """Forget the host's bytes; whoever holds them keeps them."""
         self.mirrored = False
         if self.location is DEVICE and not self.shared:
             self.host = None
+
+
+def _references(storage: Storage) -> int:
+    return sys.getrefcount(storage.host)
+
+
+def _references_unheld() -> int:
+    """Return the count for a host buffer that only its storage holds."""
+    return _references(Storage(None, 1))
+
+
+_UNHELD = _references_unheld()
 
 
 def from_host(backend: Backend | None, data: HostBytes) -> Storage:

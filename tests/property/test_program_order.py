@@ -25,10 +25,11 @@ from hypothesis.stateful import (
 )
 
 import lazyarr as xp
+from lazyarr.graph.numpy_ops import reduce_sum
 
 from .support import array_of, eager, keys, ordered_sum, same_bits
 
-SHAPES = [(12,), (3, 4), (4, 3), (4, 4), (2, 3, 4), (8, 16), (1, 5), (1,), (), (0, 3)]
+SHAPES = [(12,), (3, 4), (4, 3), (4, 4), (2, 3, 4), (2, 16), (1, 5), (1,), (), (0, 3)]
 KINDS = ["float64", "float32", "int32", "uint8", "bool"]
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
@@ -136,7 +137,7 @@ class ProgramOrder(RuleBasedStateMachine):
     @rule(target=pool, a=pool, data=st.data())
     def index(self, a: Pair, data: Any) -> Pair:
         key = keys(data.draw, a.n.shape)
-        result = a.n[key]
+        result = a.n[key or ...]  # x[()] is a view
         if isinstance(result, np.ndarray):
             return self._add(Pair(a.x[key], result, a.writable))
         return self._add(_new(a.x[key], result))
@@ -148,6 +149,8 @@ class ProgramOrder(RuleBasedStateMachine):
 
     @rule(target=pool, a=pool)
     def flip(self, a: Pair) -> Pair:
+        if a.n.ndim == 0:  # NumPy's flip of these is no view
+            return a
         return self._add(Pair(xp.flip(a.x), np.flip(a.n), a.writable))
 
     @rule(target=pool, a=pool, data=st.data())
@@ -164,8 +167,10 @@ class ProgramOrder(RuleBasedStateMachine):
     @rule(target=pool, a=pool, m=st.integers(1, 3))
     def broadcast(self, a: Pair, m: int) -> Pair:
         shape = (m, *a.n.shape)
-        n = np.broadcast_to(a.n, shape)
-        return self._add(Pair(xp.broadcast_to(a.x, shape), n, False))
+        x = xp.broadcast_to(a.x, shape)
+        if m == 1:
+            return self._add(Pair(x, a.n[None], a.writable))
+        return self._add(Pair(x, np.broadcast_to(a.n, shape), False))
 
     # Results
 
@@ -222,8 +227,8 @@ class ProgramOrder(RuleBasedStateMachine):
         if a.n.dtype.kind == "b":
             n = np.any(a.n, axis=axes)
             return self._add(_new(xp.any(a.x, axis=axes), n))
-        if a.n.dtype.kind == "f" and self.device != "cpu":
-            n = ordered_sum(a.n, axes)
+        if a.n.dtype.kind == "f":
+            n = ordered_sum(a.n, axes) if self.device != "cpu" else reduce_sum(a.n, axes, False)
         else:
             n = np.sum(a.n, axis=axes)
         return self._add(_new(xp.sum(a.x, axis=axes), n))
@@ -253,6 +258,73 @@ class ProgramOrder(RuleBasedStateMachine):
     def copy(self, a: Pair) -> Pair:
         return self._add(_new(xp.asarray(a.x, copy=True), a.n))
 
+    # Keys with arrays
+
+    def _picks(self, draw: Any, n: int, *, distinct: bool = False) -> tuple[Any, Any]:
+        """Draw indices into an axis of length n, known to the host or computed on the device."""
+        size = draw(st.integers(0, n if distinct else 5))
+        indices = np.asarray(draw(st.permutations(range(n)))[:size], np.int64)
+        if not distinct and size:
+            indices = np.resize(indices, size)
+        if draw(st.booleans()):
+            indices -= n  # counted from the end
+        x = xp.asarray(indices, device=self.device)
+        return (x if draw(st.booleans()) else x * 2 - x), indices
+
+    @rule(target=pool, a=pool, data=st.data())
+    def pick(self, a: Pair, data: Any) -> Pair:
+        if a.n.ndim == 0 or a.n.shape[0] == 0:
+            return a
+        x, n = self._picks(data.draw, a.n.shape[0])
+        if data.draw(st.booleans()):
+            return self._add(_new(a.x[x], a.n[n]))
+        return self._add(_new(xp.take(a.x, x, axis=0), np.take(a.n, n, axis=0)))
+
+    @rule(a=pool, data=st.data())
+    def put(self, a: Pair, data: Any) -> None:
+        if not a.writable or a.n.ndim == 0 or a.n.shape[0] == 0:
+            return
+        x, n = self._picks(data.draw, a.n.shape[0], distinct=True)
+        form = data.draw(st.sampled_from(["scalar", "itself", "row"]))
+        if form == "scalar":
+            a.x[x] = True if a.n.dtype.kind == "b" else 2
+            a.n[n] = 2
+        elif form == "itself":
+            right = a.n[: n.size].copy()
+            a.x[x] = a.x[: n.size]
+            a.n[n] = right
+        else:
+            right = a.n[0].copy()
+            a.x[x] = a.x[0, ...]
+            a.n[n] = right
+
+    @rule(target=pool, a=pool, data=st.data(), form=st.sampled_from(["get", "set", "both"]))
+    def mask(self, a: Pair, data: Any, form: str) -> Pair:
+        if a.n.dtype.kind == "b":
+            x, n = a.x, a.n.copy()
+        else:
+            pivot = data.draw(st.integers(0, 3))
+            x, n = a.x > pivot, a.n > pivot
+        if form == "get":
+            return self._add(_new(a.x[x], a.n[n]))
+        if not a.writable:
+            return a
+        if form == "set":
+            a.x[x] = a.n.dtype.kind == "b" or 5
+            a.n[n] = 5
+        else:
+            right = ~a.n[n] if a.n.dtype.kind == "b" else a.n[n] + a.n[n]
+            a.x[x] = ~a.x[x] if a.n.dtype.kind == "b" else a.x[x] + a.x[x]
+            a.n[n] = right
+        return a if x is a.x else self._add(_new(x, n))
+
+    @rule(target=pool, a=pool)
+    def scan(self, a: Pair) -> Pair:
+        if a.n.dtype.kind not in "iu" or a.n.ndim == 0:
+            return a
+        n = np.cumsum(a.n, axis=-1)
+        return self._add(_new(xp.cumulative_sum(a.x, axis=-1), n))
+
     # Writes
 
     def _store(self, a: Pair, key: Any, right: Any, n: Any) -> None:
@@ -262,9 +334,9 @@ class ProgramOrder(RuleBasedStateMachine):
     @rule(a=pool, data=st.data(), k=st.integers(0, 3))
     def set_scalar(self, a: Pair, data: Any, k: int) -> None:
         if not a.writable:
-            with pytest.raises(ValueError):
-                a.x[...] = a.x
-                a.x[...] = True if a.n.dtype.kind == "b" else k
+            if a.n.size and any(s == 0 and n > 1 for s, n in zip(a.n.strides, a.n.shape)):
+                with pytest.raises(ValueError):
+                    a.x[...] = True if a.n.dtype.kind == "b" else k
             return
         key = keys(data.draw, a.n.shape)
         scalar = bool(k & 1) if a.n.dtype.kind == "b" else k

@@ -70,6 +70,7 @@ class SimBackend:
 
     kind = "sim"
     checked = True
+    many_streams = False
     multiprocessors = 4
     memory_total = 1 << 34
     stream_handle = 0
@@ -196,6 +197,9 @@ class SimBackend:
     def record(self) -> SimEvent:
         """Return an event of now."""
         return SimEvent()
+
+    def wait_for_stream(self, handle: int) -> None:
+        """Do nothing: there is one stream."""
 
     def synchronize(self) -> None:
         """Return at once: nothing is ever pending."""

@@ -27,13 +27,14 @@ _QUARANTINE_BLOCK = 1 << 20  # larger blocks go back to the system at once
 class Block:
     """One allocation. ``view`` is for this package alone: callers get ``ptr`` and ``nbytes``."""
 
-    __slots__ = ("_whole", "nbytes", "ptr", "view")
+    __slots__ = ("_whole", "nbytes", "ptr", "used_on", "view")
 
     def __init__(self, nbytes: int) -> None:
         self._whole = np.empty(nbytes + 2 * GAP + ALIGNMENT, np.uint8)
         start = self._whole.ctypes.data
         self.ptr = -(-(start + GAP) // ALIGNMENT) * ALIGNMENT
         self.nbytes = nbytes
+        self.used_on = 0
         self.view = self._whole[self.ptr - start : self.ptr - start + nbytes]
         ctypes.memset(start, POISON, self._whole.nbytes)
 
