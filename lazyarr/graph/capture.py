@@ -106,6 +106,8 @@ def _node_key(tape: Tape, v: Value) -> None:
         elif kind is IndexSpec or kind is GatherSpec or kind is ScatterSpec:
             tape.scalar_of[v.slot] = len(tape.scalars)
             tape.scalars.extend(v.extra)
+            for a in v.args:  # the specs of gathers and scatters do not imply them
+                key.append(a.spec.out_dtype)
         else:
             key.append(v.extra)
     if v.inlined:

@@ -125,10 +125,26 @@ class Planner:
             elif kind is BoxSpec:
                 if k == 1 or a.shape != v.extra[1]:
                     self._store(a, "the rest of a written array is read from memory")
-            elif a.shape != self._space(v):
+            elif a.shape != self._space(v) and not self._is_linear(a):
                 self._store(a, "it is read under another shape")
         if kind is ReduceSpec and not _blocked(v):
             self._store_index_producers(v)
+
+    def _is_linear(self, a: Value) -> bool:
+        """Whether everything that computes ``a`` is read in order, so that its shape is free."""
+        if not is_pointwise(a):
+            return False
+        stack = [a]
+        seen = {a}
+        while stack:
+            v = stack.pop()
+            if v.reads is not None:
+                return False
+            for b in v.args:
+                if is_pointwise(b) and b.real is None and b not in seen and b not in self.stored:
+                    seen.add(b)
+                    stack.append(b)
+        return True
 
     def _store_index_producers(self, v: Value) -> None:
         """Index functions under a reduction whose axes are no leading or trailing block."""

@@ -87,6 +87,13 @@ def normalize_axes(axis: int | Sequence[int] | None, ndim: int) -> Shape:
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """Return the common shape; raise ``ValueError`` naming the shapes that do not fit."""
+    if shapes:
+        first = shapes[0]
+        for other in shapes:
+            if other != first:
+                break
+        else:
+            return first
     ndim = max((len(s) for s in shapes), default=0)
     result = [1] * ndim
     for shape in shapes:
@@ -102,6 +109,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 def broadcast_strides(shape: Shape, strides: Shape, target: Shape) -> Shape:
     """Return the strides that read ``shape`` as ``target``: 0 along stretched axes."""
+    if shape == target:
+        return strides
     lead = len(target) - len(shape)
     return (0,) * lead + tuple(
         0 if n == 1 and t != 1 else s for n, s, t in zip(shape, strides, target[lead:], strict=True)
@@ -186,6 +195,8 @@ def is_basic_key(key: Any) -> bool:
     """Whether every part of the key is an integer, slice, ellipsis or newaxis."""
     parts = key if type(key) is tuple else (key,)
     for k in parts:
+        if type(k) is slice or type(k) is int:
+            continue
         if k is None or isinstance(k, (slice, EllipsisType)):
             continue
         if isinstance(k, (bool, np.bool_)):
@@ -200,43 +211,54 @@ def is_basic_key(key: Any) -> bool:
 
 def expand_key(key: Any, ndim: int) -> list[Any]:
     """Return the key's parts with the ellipsis (or the missing tail) spelled out."""
-    parts = list(key) if type(key) is tuple else [key]
-    used = sum(1 for k in parts if k is not None and k is not Ellipsis)
+    parts: list[Any] = list(key) if type(key) is tuple else [key]
+    dots = -1
+    used = 0
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            if dots >= 0:
+                raise IndexError("an index can have only one ellipsis ('...')")
+            dots = i
+        elif part is not None:
+            used += 1
     if used > ndim:
         raise IndexError(f"too many indices: the array is {ndim}-dimensional, {used} were given")
-    dots = [i for i, k in enumerate(parts) if k is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can have only one ellipsis ('...')")
-    full = [slice(None)] * (ndim - used)
-    if dots:
-        parts[dots[0] : dots[0] + 1] = full
-    else:
-        parts.extend(full)
+    if dots >= 0:
+        parts[dots : dots + 1] = [slice(None)] * (ndim - used)
+    elif used < ndim:
+        parts.extend([slice(None)] * (ndim - used))
     return parts
 
 
 def basic_index(view: View, key: Any) -> View:
     """Return the view that a basic key (integers, slices, ellipsis, newaxis) selects."""
     offset = view.offset
+    old_shape = view.shape
+    old_strides = view.strides
     shape: list[int] = []
     strides: list[int] = []
     axis = 0
-    for part in expand_key(key, len(view.shape)):
+    for part in expand_key(key, len(old_shape)):
         if part is None:
             shape.append(1)
             strides.append(0)
             continue
-        n = view.shape[axis]
-        s = view.strides[axis]
+        n = old_shape[axis]
+        s = old_strides[axis]
         if isinstance(part, slice):
             start, stop, step = part.indices(n)
-            length = len(range(start, stop, step))
-            if length:
+            if step > 0:
+                length = (stop - start + step - 1) // step
+            else:
+                length = (start - stop - step - 1) // -step
+            if length > 0:
                 offset += start * s
+            else:
+                length = 0
             shape.append(length)
             strides.append(s * step)
         else:
-            index = operator.index(part)
+            index: int = operator.index(part)
             if not -n <= index < n:
                 raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
             offset += (index + n if index < 0 else index) * s
