@@ -1,0 +1,192 @@
+"""Indexing with arrays, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyarr as xp
+
+RNG = np.random.default_rng(5)
+SOURCE = RNG.random((4, 5, 6))
+PICKS = np.array([3, 0, -1])
+TABLE = np.array([[0, 1], [2, 3]])
+MASK = SOURCE > 0.5
+
+
+def on(device: str, part: Any) -> Any:
+    """Return a key with its NumPy arrays as arrays of the device."""
+    if isinstance(part, tuple):
+        return tuple(on(device, p) for p in part)
+    return xp.asarray(part, device=device) if isinstance(part, np.ndarray) else part
+
+
+def check(got: Any, want: Any) -> None:
+    assert got.shape == np.shape(want)
+    np.testing.assert_array_equal(np.asarray(got), want)
+
+
+ALL = slice(None)
+KEYS = [
+    (PICKS,),
+    (ALL, PICKS),
+    (PICKS, slice(1, 3)),
+    (PICKS, ALL, PICKS),
+    (ALL, PICKS, PICKS),
+    (0, PICKS),
+    (PICKS, None, 0),
+    (PICKS, Ellipsis, 0),
+    (None, PICKS),
+    (Ellipsis, PICKS),
+    (slice(1, None), PICKS, slice(None, None, -1)),
+    (ALL, TABLE),
+    (TABLE[:, :1], TABLE[:1]),
+    (MASK,),
+    (MASK[:, :, 0],),
+    (ALL, MASK[0]),
+    (MASK[:, 0, 0],),
+    (MASK[:, :, 0], 2),
+    (np.zeros((0,), np.int64),),
+    (np.array(True),),
+    (np.array(False),),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
+def test_get(device: str, key: Any) -> None:
+    x = xp.asarray(SOURCE, device=device)
+    check(x[on(device, key)], SOURCE[key])
+    check((x.mT + 1)[on(device, key[:1])] if key[0] is PICKS else x, _swapped(key))
+
+
+def _swapped(key: Any) -> Any:
+    return (np.swapaxes(SOURCE, 1, 2) + 1)[key[:1]] if key[0] is PICKS else SOURCE
+
+
+@pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
+def test_set(device: str, key: Any) -> None:
+    if any(isinstance(k, np.ndarray) and len(np.unique(k)) < k.size for k in key[:1]) and (
+        key[0].dtype != bool
+    ):
+        pytest.fail("the test's keys must not write an element twice")
+    values = RNG.random(SOURCE[key].shape)
+    for value in (7.0, values):
+        x = xp.asarray(SOURCE, device=device)
+        want = SOURCE.copy()
+        x[on(device, key)] = on(device, value)
+        want[key] = value
+        check(x, want)
+
+
+def test_write_through_a_view(device: str) -> None:
+    base = xp.asarray(SOURCE, device=device)
+    want = SOURCE.copy()
+    base[1:, ::2][on(device, np.array([2, 0]))] = 3.0
+    want[1:, ::2][np.array([2, 0])] = 3.0
+    check(base, want)
+
+
+def test_readers_before_an_indexed_write_keep_the_old_values(device: str) -> None:
+    x = xp.asarray(np.arange(6.0), device=device)
+    before = x + 1
+    x[on(device, np.array([0, 5]))] = -1.0
+    check(before, np.arange(6.0) + 1)
+    check(x, [-1, 1, 2, 3, 4, -1])
+
+
+def test_nonzero(device: str) -> None:
+    for got, want in zip(
+        xp.nonzero(xp.asarray(MASK, device=device)), np.nonzero(MASK), strict=True
+    ):
+        check(got, want)
+        assert got.dtype == xp.int64
+    big = RNG.integers(0, 2, 70_000)
+    check(xp.nonzero(xp.asarray(big, device=device))[0], np.flatnonzero(big))
+    with pytest.raises(ValueError, match="at least one axis"):
+        xp.nonzero(xp.asarray(1, device=device))
+
+
+def test_take(device: str) -> None:
+    x = xp.asarray(SOURCE, device=device)
+    check(xp.take(x, on(device, PICKS), axis=1), SOURCE[:, PICKS])
+    along = np.argsort(SOURCE, axis=1)
+    check(
+        xp.take_along_axis(x, on(device, along), axis=1), np.take_along_axis(SOURCE, along, axis=1)
+    )
+    check(xp.take_along_axis(x[0, 0], on(device, np.array([-1])), axis=0), SOURCE[0, 0, -1:])
+    with pytest.raises(ValueError, match="axis="):
+        xp.take(x, on(device, PICKS))
+
+
+def test_an_index_known_to_the_host_raises_at_the_call(device: str) -> None:
+    x = xp.asarray(SOURCE, device=device)
+    bad = xp.asarray(np.array([1, 99]), device=device)
+    with pytest.raises(IndexError, match="index 99 is out of bounds for axis 0 with size 4"):
+        x[bad]
+    with pytest.raises(IndexError, match="index 99 is out of bounds for axis 1 with size 5"):
+        x[:, bad] = 0.0
+    check(x, SOURCE)
+
+
+def test_a_computed_index_raises_whenever_it_is_read(device: str) -> None:
+    x = xp.asarray(SOURCE, device=device)
+    index = xp.asarray(np.array([0, 1, 2]), device=device) * 100
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 4"):
+        np.asarray(x[index])
+    if device != "cpu":
+        picked = x[index]
+        for _ in range(2):
+            with pytest.raises(IndexError, match="index [12]00 is out of bounds"):
+                np.asarray(picked)
+    with pytest.raises(IndexError, match="00 is out of bounds for axis 0 with size 4"):
+        x[index] = 0.0
+    check(x, SOURCE)
+    check(x + 1, SOURCE + 1)
+
+
+def test_masks_that_do_not_fit(device: str) -> None:
+    x = xp.asarray(SOURCE, device=device)
+    with pytest.raises(IndexError, match="does not match"):
+        x[on(device, MASK[:2])]
+    with pytest.raises(IndexError, match="too many indices"):
+        x[on(device, MASK), 0]
+    with pytest.raises(IndexError, match="integers or booleans"):
+        x[x]
+
+
+def test_gathers_fuse_and_copy_nothing(device: str) -> None:
+    if device == "cpu":
+        return
+    x = xp.asarray(SOURCE, device=device)
+    index = xp.asarray(PICKS, device=device)
+    xp.evaluate(x + 0, index + 0)
+    xp.stats(reset=True)
+    total = xp.sum(x[index] * 2 + 1)
+    xp.evaluate(total)
+    counts = xp.stats()
+    assert (counts.launches, counts.h2d, counts.d2h) == (1, 0, 0)
+    np.testing.assert_allclose(float(total), (SOURCE[PICKS] * 2 + 1).sum())
+
+
+@pytest.mark.parametrize("length", [1, 5, 64, 65, 2048, 2049, 70_000])
+def test_cumulative_sum(device: str, length: int) -> None:
+    data = RNG.integers(-5, 5, length)
+    check(xp.cumulative_sum(xp.asarray(data, device=device)), np.cumsum(data))
+
+
+def test_cumulative_functions_along_axes(device: str) -> None:
+    data = RNG.integers(1, 3, (3, 40, 5)).astype(np.int8)
+    x = xp.asarray(data, device=device)
+    for axis in (0, 1, -1):
+        got = xp.cumulative_sum(xp.flip(x), axis=axis)
+        assert got.dtype == xp.int64
+        check(got, np.cumsum(np.flip(data), axis=axis))
+    check(xp.cumulative_prod(x, axis=0), np.cumprod(data, axis=0, dtype=np.int64))
+    start = xp.cumulative_sum(x, axis=1, include_initial=True)
+    assert start.shape == (3, 41, 5)
+    check(start[:, 0], np.zeros((3, 5)))
+    empty = xp.asarray(np.zeros(0), device=device)
+    check(xp.cumulative_sum(empty), np.zeros(0))
+    check(xp.cumulative_sum(empty, include_initial=True), [0.0])
