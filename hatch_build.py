@@ -60,8 +60,11 @@ def _compile(root: Path, folder: Path) -> list[Path]:
     before = Path.cwd()
     os.chdir(root)
     try:
-        # Without NumPy's stubs: what they say changes from release to release.
-        options = ["--no-site-packages", "--ignore-missing-imports", "--config-file="]
+        # Without NumPy's stubs, which change from release to release: its types count as Any here.
+        # That the types are right is for the checkout's own mypy run to say.
+        config = folder / "mypy.ini"
+        config.write_text("[mypy]\nignore_errors = True\nignore_missing_imports = True\n")
+        options = ["--no-site-packages", f"--config-file={config}"]
         options.append(f"--cache-dir={folder / 'mypy'}")
         extensions = mypycify(
             [*options, *COMPILED], opt_level="3", debug_level="0", target_dir=str(folder / "c")
