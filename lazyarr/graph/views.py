@@ -176,8 +176,8 @@ def reshape(view: View, shape: Shape) -> View | None:
 
 def resolve_shape(shape: Sequence[int] | int, size: int) -> Shape:
     """Return a reshape target with its one ``-1`` filled in; raise if the sizes do not fit."""
-    target = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    target = tuple(operator.index(n) for n in target)
+    sizes: list[Any] = [shape] if isinstance(shape, (int, np.integer)) else list(shape)
+    target: Shape = tuple([operator.index(n) for n in sizes])
     unknown = [d for d, n in enumerate(target) if n == -1]
     if len(unknown) > 1 or any(n < -1 for n in target):
         raise ValueError(f"cannot reshape to {target}: at most one -1, and no other negative")

@@ -1,0 +1,311 @@
+"""How many kernels a graph becomes, and where it is cut. Drawings: ``#`` is a kernel's result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyarr as xp
+from tests.traps.common import eq
+
+N = 64
+
+
+@pytest.fixture
+def launches(kernel_device: str) -> Iterator[Callable[[], int]]:
+    """Count launches since the last call."""
+    xp.stats(reset=True)
+    yield lambda: xp.stats(reset=True).launches
+
+
+def leaf(*shape: int, seed: int = 0, dtype: Any = np.float64) -> xp.Array:
+    return xp.asarray(np.random.default_rng(seed).random(shape or (N,)).astype(dtype))
+
+
+def test_a_chain_is_one_kernel(launches: Any) -> None:
+    #   a   b
+    #    \ /
+    #     *--- + c --- sqrt --- #
+    a, b, c = leaf(seed=1), leaf(seed=2), leaf(seed=3)
+    d = xp.sqrt(a * b + c)
+    assert launches() == 0
+    xp.evaluate(d)
+    assert launches() == 1
+    eq(d, np.sqrt(np.asarray(a) * np.asarray(b) + np.asarray(c)))
+
+
+def test_a_held_value_in_the_middle_costs_no_kernel(launches: Any) -> None:
+    #   a --- t (held) --- #
+    a = leaf()
+    t = a + 1
+    d = t * 2
+    xp.evaluate(d)
+    assert launches() == 1
+    # computed a second time inside another kernel, and stored then
+    e = t * 3
+    xp.evaluate(e)
+    assert launches() == 1
+    # from memory, never a third time
+    xp.evaluate(t * 4)
+    assert launches() == 1
+    xp.evaluate(t)
+    assert launches() == 0
+    eq(t, np.asarray(a) + 1)
+
+
+def test_a_diamond_is_one_kernel(launches: Any) -> None:
+    #        t
+    #       / \
+    #      u   v
+    #       \ /
+    #        #
+    a = leaf()
+    t = a + 1
+    u, v = t * 2, t * 3
+    w = u + v
+    xp.evaluate(w)
+    assert launches() == 1
+    n = np.asarray(a) + 1
+    eq(w, n * 2 + n * 3)
+
+
+def test_siblings_share_a_kernel(launches: Any) -> None:
+    #   a --- #     b --- #     c --- #     one kernel, three outputs
+    a, b, c = leaf(seed=1), leaf(seed=2), leaf(seed=3)
+    results = [a + 1, b * 2, c - 3]
+    xp.evaluate(*results)
+    assert launches() == 1
+    for x, want in zip(results, [np.asarray(a) + 1, np.asarray(b) * 2, np.asarray(c) - 3]):
+        eq(x, want)
+
+
+def test_siblings_of_different_shapes_do_not(launches: Any) -> None:
+    #   a (64) --- #      b (65) --- #
+    a, b = leaf(64), leaf(65)
+    xp.evaluate(a + 1, b + 1)
+    assert launches() == 2
+
+
+def test_a_result_and_its_consumer_share_a_kernel(launches: Any) -> None:
+    #   a --- # --- #
+    a = leaf()
+    t = a + 1
+    u = t * 2
+    xp.evaluate(t, u)
+    assert launches() == 1
+    eq(u, (np.asarray(a) + 1) * 2)
+
+
+def test_a_reduction_takes_its_producers_in(launches: Any) -> None:
+    #   a   b
+    #    \ /
+    #     - (held) --- square --- sum #
+    a, b = leaf(seed=1), leaf(seed=2)
+    d = a - b
+    s = xp.sum(d * d)
+    xp.evaluate(s)
+    assert launches() == 1
+    np.testing.assert_allclose(float(s), np.sum((np.asarray(a) - np.asarray(b)) ** 2))
+
+
+def test_reductions_of_one_space_share_a_kernel(launches: Any) -> None:
+    #        / sum #
+    #   a ---- max #
+    #        \ mean #
+    a = leaf(8, 9)
+    results = [xp.sum(a * 2, axis=1), xp.max(a * 2, axis=1), xp.mean(a * 2, axis=1)]
+    xp.evaluate(*results)
+    assert launches() == 1
+
+
+def test_reductions_over_different_axes_do_not(launches: Any) -> None:
+    #        / sum over axis 0 #
+    #   a --<
+    #        \ sum over axis 1 #
+    a = leaf(8, 9)
+    xp.evaluate(xp.sum(a, axis=0), xp.sum(a, axis=1))
+    assert launches() == 2
+
+
+def test_work_after_a_reduction_is_a_second_kernel(launches: Any) -> None:
+    #   a --- mean # --- (a - mean)^2 --- sum #
+    #    \______________/
+    a = leaf(8, 9)
+    d = a - xp.mean(a, axis=1, keepdims=True)
+    s = xp.sum(d * d, axis=1)
+    xp.evaluate(s)
+    assert launches() == 2
+    n = np.asarray(a)
+    np.testing.assert_allclose(np.asarray(s), ((n - n.mean(1, keepdims=True)) ** 2).sum(1))
+
+
+def test_no_cycle_between_merged_siblings(launches: Any) -> None:
+    #   a --- u # --------------- w #     u and w have one shape, but w needs the sum of u
+    #          \--- sum(u) # ----/
+    a = leaf()
+    u = a + 1
+    w = a * xp.sum(u)
+    xp.evaluate(u, w)
+    assert launches() == 3
+    n = np.asarray(a) + 1
+    eq(u, n)
+    np.testing.assert_allclose(np.asarray(w), np.asarray(a) * n.sum())
+
+
+def test_two_levels_of_siblings(launches: Any) -> None:
+    #   a --- sum # --- b * s #
+    #   c --- sum # --- d * t #      two kernels: both sums, both products
+    a, b, c, d = (leaf(seed=k) for k in range(4))
+    xp.evaluate(b * xp.sum(a), d * xp.sum(c))
+    assert launches() == 2
+
+
+def test_a_view_of_a_real_array_is_read_in_place(launches: Any) -> None:
+    #   a[::-1] --- + --- #      a.T + a
+    a = leaf(8, 8)
+    x = a.T + a[::-1, :]
+    xp.evaluate(x)
+    assert launches() == 1
+    n = np.asarray(a)
+    eq(x, n.T + n[::-1, :])
+
+
+def test_a_view_of_a_pending_array_is_a_cut(launches: Any) -> None:
+    #   a --- t # --- t[::-1] --- + --- #
+    #          \________________/
+    a = leaf()
+    t = a + 1
+    x = t + t[::-1]
+    xp.evaluate(x)
+    assert launches() == 2
+    n = np.asarray(a) + 1
+    eq(x, n + n[::-1])
+
+
+def test_creation_is_fused_and_stored_nowhere(launches: Any) -> None:
+    #   zeros, arange, eye --- + --- #
+    x = xp.zeros((5, 5)) + xp.reshape(xp.arange(25.0), (5, 5)) * 2 + xp.eye(5)
+    xp.evaluate(x)
+    assert launches() == 1
+    eq(x, np.arange(25.0).reshape(5, 5) * 2 + np.eye(5))
+
+
+def test_a_broadcast_row_is_read_in_place(launches: Any) -> None:
+    #   a (8, 9) --- + --- #
+    #   r (9)   ----/
+    a, r = leaf(8, 9), leaf(9)
+    xp.evaluate(a + r, a * r[None, :])
+    assert launches() == 1
+
+
+def test_a_whole_write_launches_nothing(launches: Any) -> None:
+    #   x[...] = a + 1      x += b
+    x, a, b = leaf(seed=1), leaf(seed=2), leaf(seed=3)
+    x[...] = a + 1
+    x += b
+    assert launches() == 0
+    eq(x, np.asarray(a) + 1 + np.asarray(b))
+    assert launches() == 1
+
+
+def test_a_write_to_a_part_is_one_kernel(launches: Any) -> None:
+    #   b, c --- * --- x[3:40] #
+    x, b, c = leaf(seed=1), leaf(seed=2), leaf(seed=3)
+    want = np.asarray(x).copy()
+    x[3:40] = b[:37] * c[1:38]
+    assert launches() == 1
+    want[3:40] = np.asarray(b)[:37] * np.asarray(c)[1:38]
+    eq(x, want)
+
+
+@pytest.mark.parametrize("reader", [False, True])
+def test_a_stencil_is_one_kernel(launches: Any, reader: bool) -> None:
+    #   u --- u[:-2] + u[2:] --- u[1:-1] #      renamed: readers of the old u keep it
+    u = leaf(16, 16)
+    n = np.asarray(u).copy()
+    old = u * 1 if reader else None
+    launches()
+    u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+    assert launches() == 1
+    if old is not None:
+        eq(old, n)
+    n[1:-1, 1:-1] = 0.25 * (n[:-2, 1:-1] + n[2:, 1:-1] + n[1:-1, :-2] + n[1:-1, 2:])
+    eq(u, n)
+
+
+def test_a_small_shift_goes_through_a_temporary(launches: Any) -> None:
+    #   x[1:5] = x[0:4] of 64: a temporary and a store, not 64 elements
+    x = leaf()
+    want = np.asarray(x).copy()
+    x[1:5] = x[0:4]
+    assert launches() == 2
+    want[1:5] = want[0:4].copy()
+    eq(x, want)
+
+
+def test_disjoint_parts_need_no_temporary(launches: Any) -> None:
+    #   x[1:5] = x[5:9]      x[::2] = x[1::2]
+    x = leaf()
+    want = np.asarray(x).copy()
+    x[1:5] = x[5:9]
+    x[::2] = x[1::2]
+    assert launches() == 2
+    want[1:5] = want[5:9]
+    want[::2] = want[1::2]
+    eq(x, want)
+
+
+def test_many_inputs_are_several_kernels(launches: Any) -> None:
+    #   a0 + a1 + ... + a199 --- #
+    parts = [leaf(seed=k) for k in range(200)]
+    total = parts[0]
+    for p in parts[1:]:
+        total = total + p
+    xp.evaluate(total)
+    assert 1 < launches() < 20
+    want = np.asarray(parts[0])
+    for p in parts[1:]:
+        want = want + np.asarray(p)
+    eq(total, want)
+
+
+def test_many_independent_results_are_few_kernels(launches: Any) -> None:
+    #   a0 --- #    a1 --- #    ...    more outputs than one kernel can have
+    results = [leaf(seed=k) + 1 for k in range(20)]
+    xp.evaluate(*results)
+    assert launches() == 1
+
+
+def test_what_three_kernels_would_compute_is_stored(launches: Any) -> None:
+    #              / sum over 0 #
+    #   a --- t # ---- sum over 1 #
+    #              \ sum of all #
+    a = leaf(8, 9)
+    t = xp.sqrt(a + 1)
+    xp.evaluate(xp.sum(t, axis=0), xp.sum(t, axis=1), xp.sum(t))
+    assert launches() == 4
+    xp.evaluate(t)
+    assert launches() == 0
+
+
+def test_a_repeated_step_reuses_its_plan(launches: Any, kernel_device: str) -> None:
+    a = leaf()
+    xp.evaluate(a * 2 + 1)
+    plans = len(a.device.runtime.plans)
+    for k in range(5):
+        xp.evaluate(a * float(k) + k)
+    assert len(a.device.runtime.plans) == plans
+    assert launches() == 6
+
+
+def test_eager_mode_launches_each_operation(launches: Any, monkeypatch: Any) -> None:
+    from tests.property.support import eager
+
+    a = leaf()
+    with eager():
+        d = xp.sqrt(a * 2 + 1)
+        assert launches() == 3
+    eq(d, np.sqrt(np.asarray(a) * 2 + 1))
