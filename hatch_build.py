@@ -7,7 +7,6 @@ extension, which halves the time an operation takes on the host. Without a C com
 
 from __future__ import annotations
 
-import inspect
 import os
 import tempfile
 from pathlib import Path
@@ -38,7 +37,7 @@ class HostPathHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel" or version == "editable":
             return
-        if os.environ.get("LAZYARR_PURE") == "1" or _only_metadata():
+        if os.environ.get("LAZYARR_PURE") == "1":
             return
         folder = Path(tempfile.mkdtemp(prefix="lazyarr-build-"))
         try:
@@ -50,11 +49,6 @@ class HostPathHook(BuildHookInterface[Any]):
         build_data["infer_tag"] = True
         for path in built:
             build_data["force_include"][str(path)] = str(path.relative_to(folder / "lib"))
-
-
-def _only_metadata() -> bool:
-    """Whether an installer asks for the metadata alone, for which hatchling builds a whole wheel."""
-    return any(f.function == "prepare_metadata_for_build_wheel" for f in inspect.stack(0))
 
 
 def _compile(root: Path, folder: Path) -> list[Path]:

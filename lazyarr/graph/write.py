@@ -75,6 +75,7 @@ def write(cell: Cell, view: View, root: Value) -> None:
             cell.value = root
             bound(root)
         else:
+            del old  # or it would count as a reader
             _write_part(cell, view, root)
 
 
