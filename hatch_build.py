@@ -25,6 +25,9 @@ COMPILED = (
     "lazyarr/graph/node.py",
     "lazyarr/graph/views.py",
     "lazyarr/graph/write.py",
+    "lazyarr/ledger.py",
+    "lazyarr/runtime/cuda_objects.py",
+    "lazyarr/runtime/pycuda_backend.py",
     "lazyarr/storage/storage.py",
 )
 

@@ -612,9 +612,15 @@ def assign(x: Array, view: View, value: Any, *, temporary: bool) -> None:
 
 def _take_right_side(dtype: DType, shape: Shape, value: Array, temporary: bool) -> Value:
     root = right_side(dtype, shape, value._cell.value, value.view)
-    if temporary and sys.getrefcount(value._cell) <= _CELL_ALONE:
-        value._cell = _NOTHING  # nobody else sees this array: let go of what it held
+    if temporary:
+        _let_go(value)
     return root
+
+
+def _let_go(temporary: Array) -> None:
+    """Take the value from an array that nobody else sees, so that it counts as no reader."""
+    if sys.getrefcount(temporary._cell) <= _CELL_ALONE:
+        temporary._cell = _NOTHING
 
 
 def assigned(x: Array, value: Any) -> Array:
@@ -684,7 +690,11 @@ def binary(op: Op, x: Array, y: Any, reflected: bool = False) -> Any:
 
 
 def in_place(op: Op, x: Array, y: Any) -> Any:
-    return _write_back(op.name, x, binary(op, x, y))
+    temporary = sys.getrefcount(y) <= _TEMPORARY_OPERAND
+    result = binary(op, x, y)
+    if temporary and type(y) is Array and result is not NotImplemented:
+        _let_go(y)
+    return _write_back(op.name, x, result)
 
 
 def _write_back(name: str, x: Array, result: Any) -> Any:
@@ -721,7 +731,7 @@ def unary(op: Op, x: Array) -> Array:
 
 
 class _RefcountProbe:
-    """Measures how many references a temporary has inside ``__setitem__``."""
+    """Measures how many references an operand has inside ``__setitem__`` and ``in_place``."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -729,12 +739,30 @@ class _RefcountProbe:
     def __setitem__(self, key: Any, value: Any) -> None:
         self.count = sys.getrefcount(value)
 
+    def __iadd__(self, other: Any) -> Any:
+        return _probe_in_place(_OP_ADD, self, other)
 
-def _temporary_references() -> int:
-    # In a frame of its own, as a user's statement runs it: compiled code counts differently.
-    probe = _RefcountProbe()
-    exec("probe[0] = object()", {"probe": probe, "object": object})
-    return probe.count
+
+def _probe_in_place(op: Op, probe: _RefcountProbe, y: Any) -> Any:
+    probe.count = sys.getrefcount(y)
+    return probe
+
+
+def _temporary_references(statement: str) -> int:
+    """Return the count of a temporary in a statement; -1 where a variable's looks the same.
+
+    Measured in a frame of its own, as a user's function runs it: compiled code counts differently,
+    and Python 3.14 lends a variable's reference to the stack.
+    """
+    counts = []
+    for operand in ("object()", "variable"):
+        probe = _RefcountProbe()
+        program = f"def run(probe):\n    variable = object()\n    {statement} {operand}\n"
+        names: dict[str, Any] = {}
+        exec(program, names)
+        names["run"](probe)
+        counts.append(probe.count)
+    return counts[0] if counts[1] > counts[0] else -1
 
 
 def _cell_references() -> int:
@@ -742,7 +770,8 @@ def _cell_references() -> int:
     return sys.getrefcount(array._cell)
 
 
-_TEMPORARY = _temporary_references()
+_TEMPORARY = _temporary_references("probe[0] =")
+_TEMPORARY_OPERAND = _temporary_references("probe +=")
 _CELL_ALONE = _cell_references()
 _NOTHING = Cell(const(0, dt.bool_, (), CPU))
 # NumPy's names of the element-wise functions, where they differ from the standard's.

@@ -1,7 +1,7 @@
 """DLPack's structures and capsules, through ``ctypes``: versions 1.x and those before.
 
 Owns the memory layout and the lifetimes: an exported structure lives until its consumer's deleter
-call, an imported one until its ``Owner`` dies. Knows nothing of arrays.
+call, an imported one until its ``Owner`` dies. Knows nothing of lazyarr's arrays.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +22,7 @@ READ_ONLY = 1
 IS_COPIED = 2
 VERSION = (1, 0)
 
-_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_KINDS_BACK = {code: kind for kind, code in _KINDS.items()}
+_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 _NAME, _USED = b"dltensor", b"used_dltensor"
 _NAME_V, _USED_V = b"dltensor_versioned", b"used_dltensor_versioned"
 
@@ -71,95 +69,36 @@ def _api(name: str, result: Any, *arguments: Any) -> Any:
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-_Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-_new = _api("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _is_valid = _api("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 _pointer = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 _rename = _api("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-# For a capsule that is being destroyed, which must not be touched as an object.
-_dying_is_valid = _api("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-_dying_pointer = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-
-# A deleter or destructor may be called while an exception is on its way: it is put aside before
-# Python code runs, and put back.
-if sys.version_info >= (3, 12):
-    _take_error = _api("PyErr_GetRaisedException", ctypes.c_void_p)
-    _put_error = _api("PyErr_SetRaisedException", None, ctypes.c_void_p)
-
-    def _set_error(error: Any) -> None:
-        if error:
-            _put_error(error)
-else:
-    _fetch = _api("PyErr_Fetch", None, *(ctypes.c_void_p,) * 3)
-    _put_error = _api("PyErr_Restore", None, *(ctypes.c_void_p,) * 3)
-    _slots = [ctypes.c_void_p() for _ in range(3)]
-    _fetch_arguments = tuple(map(ctypes.addressof, _slots))
-
-    def _take_error() -> Any:
-        _fetch(*_fetch_arguments)
-        return [slot.value for slot in _slots]
-
-    def _set_error(error: Any) -> None:
-        if error[0]:
-            _put_error(*error)
 
 
 class _Export:
-    """One exported structure and what it keeps alive."""
+    """Memory as NumPy takes it. It dies when the consumer lets go, and ``release`` is called."""
 
-    __slots__ = ("managed", "release", "shape", "strides")
+    __slots__ = ("__array_interface__", "release")
+    process_ends = False
 
-    def __init__(self, managed: Any, shape: Any, strides: Any, release: Callable[[], None]) -> None:
-        self.managed = managed
-        self.shape = shape
-        self.strides = strides
+    def __init__(self, interface: dict[str, Any], release: Callable[[], None]) -> None:
+        self.__array_interface__ = interface
         self.release = release
 
-
-_exports: dict[int, _Export] = {}
-
-
-def _delete(address: int) -> None:
-    error = _take_error()
-    try:
-        export = _exports.pop(address, None)
-        if export is not None:
-            export.release()
-    finally:
-        _set_error(error)
-
-
-def _destroy(capsule: int) -> None:
-    error = _take_error()
-    try:
-        for name in (_NAME, _NAME_V):
-            if _dying_is_valid(capsule, name):  # nobody consumed it
-                export = _exports.pop(_dying_pointer(capsule, name), None)
-                if export is not None:
-                    export.release()
-    finally:
-        _set_error(error)
-
-
-_deleter = _Deleter(_delete)
-_destructor = _Destructor(_destroy)
-_deleter_address = ctypes.cast(_deleter, ctypes.c_void_p).value
-_destructor_address = ctypes.cast(_destructor, ctypes.c_void_p).value
+    def __del__(self) -> None:
+        if not self.process_ends:
+            self.release()
 
 
 @atexit.register
 def _abandon() -> None:
-    """Leave what is still exported to its consumers: soon no Python code can be called back."""
-    for export in _exports.values():
-        export.managed.deleter = None
-        for kept in (export, export.managed, export.shape, export.strides, export.release):
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    """Leave what is still exported to its consumers: soon no module is whole any more."""
+    _Export.process_ends = True
 
 
 def make_capsule(
     address: int,
-    shape: Sequence[int],
-    strides: Sequence[int],
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
     dtype: np.dtype[Any],
     device: tuple[int, int],
     *,
@@ -170,27 +109,30 @@ def make_capsule(
     """Return a capsule for memory; strides count elements.
 
     ``release`` is called once: by the consumer's deleter, or when the capsule dies unconsumed.
+
+    NumPy makes the capsule, as if the memory were the host's, and then the structure is told the
+    device. So destructor and deleter are NumPy's, in C: a consumer may call them with an exception
+    set, which a callback of ``ctypes`` could not leave set.
     """
-    managed: Any = _ManagedVersioned() if versioned else _Managed()
+    interface = {
+        "version": 3,
+        "shape": shape,
+        "typestr": dtype.str,
+        "strides": tuple(s * dtype.itemsize for s in strides),
+        # NumPy refuses to give read-only memory in an unversioned capsule: our caller decides.
+        "data": (address, False),
+    }
+    array = np.asarray(_Export(interface, release))
+    capsule: Any = array.__dlpack__(max_version=VERSION if versioned else None)
+    managed: Any
     if versioned:
-        managed.major, managed.minor = VERSION
+        managed = _ManagedVersioned.from_address(_pointer(capsule, _NAME_V))
         managed.flags = flags
-    ndim = len(shape)
-    extents = (ctypes.c_int64 * max(ndim, 1))(*shape)
-    steps = (ctypes.c_int64 * max(ndim, 1))(*strides)
-    tensor = managed.tensor
-    tensor.data = address
-    tensor.device_type, tensor.device_id = device
-    tensor.ndim = ndim
-    tensor.code = _KINDS[dtype.kind]
-    tensor.bits = 8 * dtype.itemsize
-    tensor.lanes = 1
-    tensor.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
-    tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
-    managed.deleter = _deleter_address
-    place = ctypes.addressof(managed)
-    _exports[place] = _Export(managed, extents, steps, release)
-    return _new(place, _NAME_V if versioned else _NAME, _destructor_address)
+    else:
+        managed = _Managed.from_address(_pointer(capsule, _NAME))
+    managed.tensor.data = address
+    managed.tensor.device_type, managed.tensor.device_id = device
+    return capsule
 
 
 class Owner:
@@ -251,7 +193,7 @@ def _read(tensor: Any, readonly: bool, owner: Owner) -> Imported:
 
 
 def _dtype(tensor: Any) -> np.dtype[Any]:
-    kind = _KINDS_BACK.get(tensor.code)
+    kind = _KINDS.get(tensor.code)
     bits = tensor.bits
     try:
         if kind is None or tensor.lanes != 1 or bits % 8:

@@ -30,7 +30,7 @@ class Stats(NamedTuple):
     evaluations: int
 
 
-@dataclass(slots=True)
+@dataclass
 class Event:
     """One thing that happened: ``kind`` is kernel, copy, compile, evaluate or library.
 
@@ -52,18 +52,19 @@ class Counters:
     """The live counters; increments happen under the caller's device lock or are single-thread."""
 
     def __init__(self) -> None:
+        self.sinks: list[list[Event]] = []  # one list an active trace
         self.reset()
 
     def reset(self) -> None:
-        self.launches = 0
-        self.compiles = 0
-        self.h2d = 0
-        self.d2h = 0
-        self.bytes_h2d = 0
-        self.bytes_d2h = 0
-        self.control = 0
-        self.library_calls = 0
-        self.evaluations = 0
+        self.launches: int = 0
+        self.compiles: int = 0
+        self.h2d: int = 0
+        self.d2h: int = 0
+        self.bytes_h2d: int = 0
+        self.bytes_d2h: int = 0
+        self.control: int = 0
+        self.library_calls: int = 0
+        self.evaluations: int = 0
 
     def snapshot(self) -> Stats:
         return Stats(
@@ -80,7 +81,7 @@ class Counters:
 
 
 counters = Counters()
-sinks: list[list[Event]] = []  # one list an active trace
+sinks: list[list[Event]] = counters.sinks
 _lock = threading.Lock()
 
 

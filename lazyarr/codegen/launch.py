@@ -253,7 +253,7 @@ class KernelStep:
         if kernel is None:
             kernel = self.kernel = run.device.kernel(self.key)
         accesses = self._accesses(run, held) if backend.checked else None
-        if ledger.sinks:
+        if counters.sinks:
             self._traced(run, kernel, values, accesses)
         else:
             backend.launch(

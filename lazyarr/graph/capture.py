@@ -14,6 +14,9 @@ from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape
 
 _marks = itertools.count(1)
+_NO_SLOTS: dict[Value, int] = {}
+_NO_SCALARS: dict[int, int] = {}
+_WITH_SCALARS = (ConstSpec, IndexSpec, GatherSpec, ScatterSpec)
 
 
 class Tape:
@@ -28,24 +31,36 @@ class Tape:
 
     def __init__(self) -> None:
         self.order: list[Value] = []
-        self.slots: dict[Value, int] = {}
-        self.operands: dict[tuple[int, Shape, int], int] = {}
+        self.key: list[Any] = []
         self.offsets: list[int] = []
         self.scalars: list[Any] = []
-        self.scalar_of: dict[int, int] = {}
-        self.key: list[Any] = []
+        self.operands: dict[tuple[int, Shape, int], int] | None = None
+        self.slots: dict[Value, int] = _NO_SLOTS
+        self.scalar_of: dict[int, int] = _NO_SCALARS
 
     def number(self) -> None:
-        """Fill in ``slots``, which only the making of a plan needs."""
+        """Fill in ``slots`` and ``scalar_of``, which only the making of a plan needs."""
+        self.slots = {v: n for n, v in enumerate(self.order)}
+        self.scalar_of = {}
+        count = 0
         for n, v in enumerate(self.order):
-            self.slots[v] = n
+            if v.real is None and v.extra is not None and type(v.spec) in _WITH_SCALARS:
+                self.scalar_of[n] = count
+                count += 1 if type(v.spec) is ConstSpec else len(v.extra)
+
+    def forget(self) -> None:
+        """Let go of the values that ``number`` holds on to."""
+        self.slots = _NO_SLOTS
 
     def operand(self, slot: int, strides: Shape, offset: int) -> int:
         """Return the number of a strided read, equal reads sharing one."""
         place = (slot, strides, offset)
-        found = self.operands.get(place)
+        operands = self.operands
+        if operands is None:
+            operands = self.operands = {}
+        found = operands.get(place)
         if found is None:
-            found = self.operands[place] = len(self.offsets)
+            found = operands[place] = len(self.offsets)
             self.offsets.append(offset)
         return found
 
@@ -101,10 +116,8 @@ def _node_key(tape: Tape, v: Value) -> None:
     if v.extra is not None:
         kind = type(spec)
         if kind is ConstSpec:
-            tape.scalar_of[v.slot] = len(tape.scalars)
             tape.scalars.append(v.extra)
         elif kind is IndexSpec or kind is GatherSpec or kind is ScatterSpec:
-            tape.scalar_of[v.slot] = len(tape.scalars)
             tape.scalars.extend(v.extra)
             for a in v.args:  # the specs of gathers and scatters do not imply them
                 key.append(a.spec.out_dtype)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from .. import ledger
 from .._devices import CPU, Device
 from ..codegen.launch import DeviceState, Run
+from ..ledger import counters
 from ..runtime.select import backend_for
 from ..storage.storage import Storage
 from . import interpret
@@ -88,10 +89,14 @@ def _run(
     state: DeviceRuntime, wanted: list[Value], into: Value | None, view: View | None, cause: str
 ) -> None:
     with state.lock:
-        pending = [v for v in wanted if v.real is None]
-        if not pending:
-            return
-        started = time.perf_counter() if ledger.sinks else 0.0
+        pending = wanted
+        for v in wanted:
+            if v.real is not None:  # another thread was first
+                pending = [v for v in wanted if v.real is None]
+                if not pending:
+                    return
+                break
+        started = time.perf_counter() if counters.sinks else 0.0
         if into is None:
             tape = capture(pending)
             target = None
@@ -109,17 +114,17 @@ def _run(
             tape.number()
             plan = make_plan(tape, pending, stores)
             state.keep(key, plan)
+            tape.forget()
         order = tape.order
         run = Run(state, [v.real for v in order], tape.scalars, tape.offsets, cause)
-        tape.slots.clear()
         with state.backend.batch():
             if into is not None:
                 storage = into.real
                 assert storage is not None
                 storage.device_write(cause, whole=False)
             plan.run(run, order)  # type: ignore[arg-type]
-        ledger.counters.evaluations += 1
-        if ledger.sinks:
+        counters.evaluations += 1
+        if counters.sinks:
             names = [step[0].name for step in plan.steps]
             event = ledger.Event("evaluate", cause, 0, cause, details={"kernels": names})
             ledger.emit(event, started)

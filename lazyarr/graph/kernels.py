@@ -37,6 +37,7 @@ from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
 
 _TILE = 32
+_MOST_TILED = 2**40  # the tiles of more elements have no 32-bit number
 
 
 class Target(NamedTuple):
@@ -312,22 +313,22 @@ def transpose_step(
     if len(sizes) < 2 or abs(into[-1]) <= 1 or 1 not in into[:-1]:
         return None
     r = into.index(1)
-    if sizes[r] < _TILE or sizes[-1] < _TILE or len(sizes) > 8:
+    if sizes[r] < _TILE or sizes[-1] < _TILE or math.prod(sizes) >= _MOST_TILED:
         return None
     row_tiles, column_tiles = ceil_div(sizes[r], _TILE), ceil_div(sizes[-1], _TILE)
     rest = [d for d in range(len(sizes) - 1) if d != r]
-    fill = [1] * (6 - len(rest))
-    none = [0] * len(fill)
     tail = [sizes[r], sizes[-1], into[-1], out[r], row_tiles, column_tiles]
-    tail += [*fill, *[sizes[d] for d in rest]]
-    tail += [*none, *[into[d] for d in rest], *none, *[out[d] for d in rest]]
+    tail += [*[into[d] for d in rest], 0, *[out[d] for d in rest], 0]
+    count = (len(rest) + 2) // 2 * 2
+    tail += [*[sizes[d] for d in rest], *[1] * (count - len(rest))]
+    codes = "qqqqII" + "q" * (2 * len(rest) + 2) + "I" * count
     slot = tape.slots[root]
     size = root.dtype.itemsize
     return KernelStep(
-        transpose_key(size),
+        transpose_key(size, len(rest)),
         [Pointer(slot, -1, size, 0, "w", "out"), _source_pointer(0, source)],
         [],
-        "q" * len(tail),
+        codes,
         tail,
         (row_tiles * column_tiles * math.prod(sizes[d] for d in rest), 1, 1),
         (_TILE, 8, 1),

@@ -138,7 +138,7 @@ class _Batch:
         "_process",
         "_push",
         "_released",
-        "_thread",
+        "_here",
     )
 
     def __init__(self, backend: CudaBackend) -> None:
@@ -147,13 +147,13 @@ class _Batch:
         self._pop = backend.context.pop
         self._released = backend.released
         self._process = cuda_process.process
-        self._thread = cuda_process.this_thread()
+        self._here = cuda_process.this_thread()
         self._depth = 0
         # Batches of other devices may lie between two of ours: each entry remembers both.
         self._outer: list[tuple[cuda_process.Batch | None, int]] = []
 
     def __enter__(self) -> None:
-        thread = self._thread
+        thread = self._here
         outer = thread.batch
         if outer is self:
             self._depth += 1
@@ -182,17 +182,12 @@ class _Batch:
             try:
                 self._pop()
             finally:
-                self._thread.batch, self._depth = self._outer.pop()
+                self._here.batch, self._depth = self._outer.pop()
 
     def unwind(self) -> None:
         """Leave the batch at whatever depth it was entered."""
         self._depth = 1
         self.__exit__()
-
-
-class _Batches(threading.local):
-    def __init__(self, backend: CudaBackend) -> None:
-        self.batch = _Batch(backend)
 
 
 class CudaBackend:
@@ -233,7 +228,7 @@ class CudaBackend:
         self.memory_total: int = device.total_memory()
         with cuda_process.busy():
             self.context = _retain(device)
-            self._batches = _Batches(self)
+            self._batches = threading.local()
             self._error: type[Exception] = _drv.Error
             cuda_process.register(self)
             with self.batch():
@@ -247,7 +242,9 @@ class CudaBackend:
 
     def batch(self) -> _Batch:
         """Make the device current for the calling thread. Nested batches cost a count only."""
-        batch: _Batch = self._batches.batch
+        batch: _Batch | None = getattr(self._batches, "batch", None)
+        if batch is None:
+            batch = self._batches.batch = _Batch(self)
         return batch
 
     @property

@@ -309,3 +309,100 @@ def test_eager_mode_launches_each_operation(launches: Any, monkeypatch: Any) -> 
         d = xp.sqrt(a * 2 + 1)
         assert launches() == 3
     eq(d, np.sqrt(np.asarray(a) * 2 + 1))
+
+
+def kernels_of(program: Callable[[], Any]) -> list[str]:
+    """Return the names of the kernels that a program launches."""
+    with xp.trace() as t:
+        program()
+    return [e.name for e in t.events if e.kind == "kernel"]
+
+
+class Holder:
+    """Something that holds an array."""
+
+    array: xp.Array
+
+
+def test_a_small_write_moves_only_its_part(kernel_device: str) -> None:
+    #   x --- x[1:5] #      not: x --- box #, which would write all of x again
+    x = leaf(640)
+    m = xp.reshape(leaf(640), (64, 10))
+    xp.evaluate(x * 1, m * 1)
+
+    def scalar() -> None:
+        x[0] = 5.0
+
+    def disjoint() -> None:
+        x[1:5] = x[8:12]
+
+    def expression() -> None:
+        x[1:5] = xp.sqrt(x[8:12] * 2) + 1
+
+    def augmented() -> None:
+        x[1:5] *= 2
+
+    def augmented_row() -> None:
+        m[3, ...] += m[4, ...] * 2 - m[5, ...]
+
+    def reduction() -> None:
+        m[5, ...] = xp.sum(m, axis=0)
+
+    def rows() -> None:
+        for row in m[:3, ...]:
+            row *= 2
+
+    for program in (scalar, disjoint, expression, augmented, augmented_row, reduction, rows):
+        names = kernels_of(program)
+        assert names
+        assert not any("box" in name for name in names), (program.__name__, names)
+
+
+def test_what_is_held_is_a_reader_of_what_is_overwritten(device: str) -> None:
+    n = np.arange(40.0)
+    x = xp.asarray(n)
+    xp.evaluate(x * 1)
+    holder = Holder()
+    holder.array = x[8:12] * 2
+    items = [x[8:12] + 1]
+    variable = x[8:12] - 1
+    x[4:8] = holder.array
+    x[4:8] = items[0]
+    x[4:8] = variable
+    x[9:13] += holder.array
+    x[9:13] -= items[0]
+    x[9:13] *= variable
+    x[9:13] = (named := x[8:12] * 5)
+    x[9:13] += (added := x[8:12] * 7)
+    eq(holder.array, n[8:12] * 2)
+    eq(items[0], n[8:12] + 1)
+    eq(variable, n[8:12] - 1)
+    w = n.copy()
+    w[4:8] = n[8:12] - 1
+    w[9:13] = (w[9:13] + n[8:12] * 2 - (n[8:12] + 1)) * (n[8:12] - 1)
+    eq(named, w[8:12] * 5)
+    w[9:13] = w[8:12].copy() * 5
+    eq(added, w[8:12] * 7)
+    w[9:13] += w[8:12].copy() * 7
+    eq(x, w)
+
+
+def test_operators_as_functions_keep_their_operands(device: str) -> None:
+    import functools
+    import operator
+
+    n = np.arange(12.0)
+    x = xp.asarray(n)
+    parts = [x[2:6] * 2, x[2:6] + 1]
+    target = x[3:7]
+    functools.reduce(operator.iadd, parts, target)
+    operator.setitem(x, slice(0, 4), parts[0])
+    list(map(x.__setitem__, [slice(8, 12)], [parts[1]]))
+    eq(parts[0], n[2:6] * 2)
+    eq(parts[1], n[2:6] + 1)
+    w = n.copy()
+    w[3:7] += n[2:6] * 2
+    w[3:7] += n[2:6] + 1
+    w[0:4] = n[2:6] * 2
+    w[8:12] = n[2:6] + 1
+    eq(x, w)

@@ -1,0 +1,273 @@
+"""Small programs that between them use every template of the code generator.
+
+Each gives the arrays to evaluate and what they must hold. ``test_emit`` checks that no template is
+left out, compiles their kernels for GPUs, and runs them again with 64-bit indices; compute-sanitizer
+runs them on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import lazyarr as xp
+from lazyarr.codegen.key import BoxKey, Gather, Index, KernelKey, MapKey, ReduceKey
+from tests.property.support import ordered_sum, values
+
+Result = list[tuple[Any, Any]]
+PROGRAMS: dict[str, Callable[[], Result]] = {}
+
+
+def program(function: Callable[[], Result]) -> Callable[[], Result]:
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def data(*shape: int, dtype: str = "float32", seed: int = 0) -> Any:
+    return values(dtype, int(np.prod(shape)), seed, special=False).reshape(shape)
+
+
+@program
+def flat_vectors_and_their_end() -> Result:
+    a, b = data(1027, seed=1), data(1027, seed=2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    return [(xp.sqrt(x * x) + y * 2 - 0.5, np.sqrt(a * a) + b * 2 - np.float32(0.5)), (x - y, a - b)]
+
+
+@program
+def flat_with_mixed_widths() -> Result:
+    a, b = data(515, dtype="int8", seed=1), data(515, dtype="float64", seed=2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    return [(xp.astype(x, xp.float64) + y, a + b), (xp.where(x > 0, y, -y), np.where(a > 0, b, -b))]
+
+
+@program
+def flat_and_misaligned() -> Result:
+    a = data(700)
+    return [(xp.asarray(a)[1:] + 1, a[1:] + np.float32(1))]
+
+
+@program
+def complex_numbers() -> Result:
+    a = data(130, dtype="float64").astype("complex128")
+    a.imag = data(130, seed=3)
+    x = xp.asarray(a)
+    return [(x + x * 2, a + a * 2), (xp.real(x), a.real), (x == x, a == a)]
+
+
+@program
+def strided_vectors() -> Result:
+    a, row = data(24, 40, seed=1), data(40, seed=2)
+    x, r = xp.asarray(a), xp.asarray(row)
+    return [
+        (x[:, :32] + r[8:], a[:, :32] + row[8:]),
+        (x * x[:, :1], a * a[:, :1]),
+        (x + xp.flip(x, axis=1), a + np.flip(a, 1)),
+    ]
+
+
+@program
+def strided_scalars() -> Result:
+    a = data(13, 17)
+    x = xp.asarray(a)
+    return [
+        (x[:12, :12].T + xp.flip(x[:12, :12]), a[:12, :12].T + np.flip(a[:12, :12])),
+        (x[::2, ::3] * x[1::2, 1:2][0], a[::2, ::3] * a[1, 1]),
+    ]
+
+
+@program
+def strided_in_four_dimensions() -> Result:
+    a = data(3, 4, 5, 6)
+    x = xp.asarray(a)
+    return [(x + xp.permute_dims(x[:, :, :4, :4], (0, 1, 3, 2))[:1, :1, :1, :1], a + a[:1, :1, :1, :1]),
+            (xp.permute_dims(x, (2, 0, 3, 1)) * 2, a.transpose(2, 0, 3, 1) * 2)]  # fmt: skip
+
+
+@program
+def functions_of_the_index() -> Result:
+    x = xp.reshape(xp.arange(35, dtype=xp.float32), (5, 7)) + xp.eye(5, 7, dtype=xp.float32)
+    a = np.arange(35, dtype=np.float32).reshape(5, 7) + np.eye(5, 7, dtype=np.float32)
+    return [(x, a), (xp.tril(xp.asarray(a)), np.tril(a)), (xp.sum(x, axis=0), ordered_sum(a, (0,)))]
+
+
+@program
+def boxes() -> Result:
+    result: Result = []
+    for key in (np.s_[2:9], np.s_[:, 3:8], np.s_[1:-1, 1:-1], np.s_[::2, ::-3], np.s_[:, ::2]):
+        a = data(12, 16)
+        x = xp.asarray(a)
+        old = x * 2  # a reader: the write renames
+        want = a * 2
+        x[key] = x[key] + 1
+        a[key] += 1
+        result += [(x, a), (old, want)]
+    return result
+
+
+@program
+def overlapping_writes() -> Result:
+    a = data(300)
+    x = xp.asarray(a)
+    x[1:] = x[:-1] * 2
+    a[1:] = a[:-1].copy() * 2
+    x[...] = xp.flip(x)
+    a[...] = a[::-1].copy()
+    return [(x, a)]
+
+
+@program
+def stores_through_views() -> Result:
+    a = data(16, 64)
+    x = xp.asarray(a)
+    xp.evaluate(x * 1)
+    for key in (np.s_[3], np.s_[4:6, 8:24], np.s_[:, 5], np.s_[1::7, ::9], np.s_[-1, ::-5]):
+        x[key] *= 3.0
+        a[key] *= 3
+    x[0, ...] = x[1, ...] + xp.arange(64, dtype=xp.float32)
+    a[0] = a[1] + np.arange(64, dtype=np.float32)
+    return [(x, a)]
+
+
+def _sums(shapes: list[tuple[tuple[int, ...], tuple[int, ...]]], dtype: str = "float32") -> Result:
+    result: Result = []
+    for shape, axes in shapes:
+        a = data(*shape, dtype=dtype)
+        result.append((xp.sum(xp.asarray(a) * 2, axis=axes), ordered_sum(a * 2, axes)))
+    return result
+
+
+@program
+def row_sums() -> Result:
+    return _sums([((70, 9), (1,)), ((9, 100), (1,)), ((5, 1030), (1,)), ((2, 9001), (1,)),
+                  ((9001,), (0,)), ((6, 7, 64), (1, 2))])  # fmt: skip
+
+
+@program
+def column_sums() -> Result:
+    return _sums([((9, 70), (0,)), ((100, 40), (0,)), ((1030, 5), (0,)), ((9001, 3), (0,)),
+                  ((4, 40, 6), (1,))])  # fmt: skip
+
+
+@program
+def other_reductions() -> Result:
+    a = data(30, 50, dtype="float64")
+    i = data(2100, dtype="int16")
+    x, y = xp.asarray(a), xp.asarray(i)
+    return [
+        (xp.max(x, axis=1), a.max(1)),
+        (xp.argmax(x, axis=0), a.argmax(0)),
+        (xp.argmin(x), np.int64(a.argmin())),
+        (xp.any(x > 3.0, axis=1), (a > 3.0).any(1)),
+        (xp.count_nonzero(x > 0.0), np.int64(np.count_nonzero(a > 0.0))),
+        (xp.sum(y), np.sum(i)),
+        (xp.prod(y[:5]), np.prod(i[:5])),
+        (xp.min(y), i.min()),
+    ]
+
+
+@program
+def reductions_of_strided_inputs() -> Result:
+    a = data(40, 60)
+    x = xp.asarray(a)
+    part = a[::2, 1::3]
+    return [
+        (xp.sum(x[::2, 1::3], axis=1), ordered_sum(part, (1,))),
+        (xp.sum(x[::2, 1::3].T, axis=1), ordered_sum(part.T, (1,))),
+        (xp.sum(x[:, :48], axis=0), ordered_sum(a[:, :48], (0,))),
+        (xp.sum(xp.flip(x)), ordered_sum(np.flip(a), (0, 1))),
+        (xp.sum(x + x[0, ...], axis=1), ordered_sum(a + a[0], (1,))),
+    ]
+
+
+@program
+def scans() -> Result:
+    short, long = data(20, 30, dtype="int32"), data(5, 3000, dtype="int32")
+    return [
+        (xp.cumulative_sum(xp.asarray(short), axis=1), np.cumsum(short, axis=1, dtype=np.int64)),
+        (xp.cumulative_sum(xp.asarray(short), axis=0), np.cumsum(short, axis=0, dtype=np.int64)),
+        (xp.cumulative_sum(xp.asarray(long), axis=1), np.cumsum(long, axis=1, dtype=np.int64)),
+        (xp.cumulative_prod(xp.asarray(short[0])), np.cumprod(short[0], dtype=np.int64)),
+    ]
+
+
+@program
+def transposes() -> Result:
+    result: Result = []
+    for dtype in ("int8", "int16", "float32", "float64", "complex128"):
+        a = data(70, 45, dtype="int16").astype(dtype)
+        result.append((xp.asarray(xp.asarray(a).T, copy=True), np.ascontiguousarray(a.T)))
+    b = data(3, 33, 40)
+    result.append((xp.asarray(xp.asarray(b).mT, copy=True), b.transpose(0, 2, 1)))
+    return result
+
+
+@program
+def gathers() -> Result:
+    a = data(30, 20)
+    rows = np.asarray([3, -1, 0, 7, 7])
+    columns = np.asarray([1, 2, 3, -4, 5])
+    x, r, c = xp.asarray(a), xp.asarray(rows), xp.asarray(columns)
+    moving = xp.astype(xp.arange(5), xp.int64) * 2
+    return [
+        (xp.take(x, r, axis=0) + 1, a[rows] + np.float32(1)),
+        (x[:, c], a[:, columns]),
+        (x[r, c], a[rows, columns]),
+        (x[moving], a[np.arange(5) * 2]),
+        (xp.sum(x[moving], axis=0), ordered_sum(a[np.arange(5) * 2], (0,))),
+        (x[x > 0.0], a[a > 0]),
+        (xp.take_along_axis(x, xp.reshape(r, (5, 1)), axis=0), np.take_along_axis(a, rows[:, None], 0)),
+    ]
+
+
+@program
+def scatters() -> Result:
+    a = data(30, 20)
+    rows = np.asarray([3, -1, 0, 7])
+    x, r = xp.asarray(a), xp.asarray(rows)
+    x[r] = 5.0
+    a[rows] = 5
+    x[r, r] = xp.asarray([1, 2, 3, 4], dtype=xp.float32)
+    a[rows, rows] = [1, 2, 3, 4]
+    x[x < 0.0] = 0.0
+    a[a < 0] = 0
+    x[x > 100.0] *= 0.5
+    a[a > 100] *= 0.5
+    x[:, xp.astype(xp.arange(3), xp.int64) * 4] = x[:, :3] + 1
+    a[:, np.arange(3) * 4] = a[:, :3] + 1
+    return [(x, a)]
+
+
+def templates_of(key: KernelKey) -> set[str]:
+    """Return the templates that a kernel uses."""
+    if isinstance(key, MapKey):
+        found = {f"output {o.mode}" for o in key.outputs} | {f"input {o.mode}" for o in key.operands}
+        flat = key.ndim == 1 and all(o.mode in ("flat", "scalar") for o in key.operands)
+        form = "flat" if flat and all(o.mode == "flat" for o in key.outputs) else "strided"
+        found.add(f"map {form} {'vector' if key.vector > 1 else 'scalar'}")
+        found |= {"scatter"} if any(o.indices for o in key.outputs) else set()
+        found |= {"gather"} if any(isinstance(i, Gather) for i in key.body) else set()
+        found |= {"index"} if any(isinstance(i, Index) for i in key.body) else set()
+        return found | ({"several outputs"} if len(key.outputs) > 1 else set())
+    if isinstance(key, BoxKey):
+        found = {"box stepped" if any(key.stepped) else "box"}
+        return found | ({"box whole axis"} if any(key.whole) else set())
+    if isinstance(key, ReduceKey):
+        split = " split" if key.split else ""
+        found = {f"{key.schedule} {key.lanes}{split}"}
+        found |= {f"row vector{' ragged' if key.ragged else ''}"} if key.vector > 1 else set()
+        return found | ({"several reductions"} if len(key.reductions) > 1 else set())
+    return {key.function}
+
+
+TEMPLATES = {
+    "map flat vector", "map flat scalar", "map strided vector", "map strided scalar",
+    "input flat", "input scalar", "input run", "input repeat", "input each",
+    "output flat", "output run", "output each", "several outputs", "index", "gather", "scatter",
+    "box", "box stepped", "box whole axis",
+    "row 4", "row 32", "row 256", "row 256 split", "row vector", "row vector ragged",
+    "column 4", "column 32", "column 256", "column 256 split",
+    "lz_scan_short", "lz_scan_long", "lz_transpose",
+}  # fmt: skip

@@ -1,0 +1,242 @@
+"""Generated kernels: what their source looks like, that they run, and that GPUs would take them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyarr as xp
+from lazyarr._kernel_files import kernel_text
+from lazyarr.codegen.emit import magic, prelude
+from lazyarr.codegen.key import BoxKey, KernelKey, MapKey, ReduceKey
+from lazyarr.codegen.launch import describe, source_of
+from lazyarr.graph import evaluate, geometry
+from lazyarr.runtime import nvrtc
+from lazyarr.runtime.select import default_device
+from tests.property.support import check
+from tests.runtime.test_nvrtc import needs_nvrtc
+
+from .programs import PROGRAMS, TEMPLATES, templates_of
+
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+MOST = 60
+
+
+def run(name: str) -> None:
+    """Run a program and check what it gives."""
+    with np.errstate(all="ignore"):
+        results = PROGRAMS[name]()
+        xp.evaluate(*[x for x, _ in results])
+        for k, (x, want) in enumerate(results):
+            check(x, want, f"{name}, result {k}")
+
+
+def kernels_of(name: str) -> list[KernelKey]:
+    """Return the keys of the kernels that a program runs on the simulator."""
+    with xp.default_device("sim"):
+        state = evaluate.runtime(default_device())
+        before = state.kernels
+        state.kernels = {}
+        state.plans.clear()
+        try:
+            run(name)
+            return list(state.kernels)
+        finally:
+            state.kernels = {**before, **state.kernels}
+            state.plans.clear()
+
+
+@pytest.fixture(scope="module")
+def corpus() -> dict[str, list[KernelKey]]:
+    return {name: kernels_of(name) for name in PROGRAMS}
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch, kernel_device: str) -> Iterator[None]:
+    """Make every kernel take 64-bit indices."""
+    state = evaluate.runtime(default_device())
+    monkeypatch.setattr(geometry, "NARROW_LIMIT", 0)
+    state.plans.clear()
+    yield
+    state.plans.clear()
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(kernel_device: str, name: str) -> None:
+    run(name)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_with_64_bit_indices(wide: None, name: str) -> None:
+    run(name)
+    plans = evaluate.runtime(default_device()).plans.values()
+    keys = [step[0].key for plan in plans for step in plan.steps if hasattr(step[0], "key")]
+    assert all(key.wide for key in keys if isinstance(key, (MapKey, ReduceKey)))
+
+
+def test_the_programs_leave_no_template_out(corpus: dict[str, list[KernelKey]]) -> None:
+    found = {t for keys in corpus.values() for key in keys for t in templates_of(key)}
+    assert not TEMPLATES - found
+
+
+def _spread(corpus: dict[str, list[KernelKey]]) -> list[KernelKey]:
+    """Return at most ``MOST`` kernels, those first that use templates not seen so far."""
+    keys = list(dict.fromkeys(key for keys in corpus.values() for key in keys))
+    seen: set[str] = set()
+    first, rest = [], []
+    for key in keys:
+        new = templates_of(key) - seen
+        seen |= new
+        (first if new else rest).append(key)
+    step = max(1, len(rest) // max(1, MOST - len(first)))
+    return [*first, *rest[::step]][:MOST]
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_nvrtc_takes_the_generated_kernels(
+    corpus: dict[str, list[KernelKey]], arch: str
+) -> None:
+    keys = _spread(corpus)
+    assert len(keys) >= len(TEMPLATES) // 2
+    # One architecture sees all of them, the others every third: what differs is the back end.
+    for key in keys if arch == "sm_90" else keys[::3]:
+        binary = nvrtc.compile_cubin(source_of(key), arch)
+        assert binary.startswith(b"\x7fELF"), describe(key)
+
+
+@needs_nvrtc
+def test_nvrtc_takes_64_bit_indices(corpus: dict[str, list[KernelKey]]) -> None:
+    seen: set[type] = set()
+    for key in (key for keys in corpus.values() for key in keys):
+        if type(key) in seen:
+            continue
+        if isinstance(key, (MapKey, ReduceKey)):
+            wider: Any = key._replace(wide=True)
+        elif isinstance(key, BoxKey):
+            inside, outside = key.inside._replace(wide=True), key.outside._replace(wide=True)
+            wider = key._replace(inside=inside, outside=outside)
+        else:
+            continue
+        seen.add(type(key))
+        source = source_of(wider)
+        assert "typedef long long I;" in source
+        nvrtc.compile_cubin(source, "sm_90")
+    assert seen == {MapKey, BoxKey, ReduceKey}
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("wide", [False, True])
+def test_nvrtc_takes_the_device_functions(wide: bool) -> None:
+    source = prelude(wide) + 'extern "C" __global__ void f() {}'
+    for arch in ARCHITECTURES:
+        nvrtc.compile_cubin(source, arch)
+
+
+def test_every_file_of_kernels_is_in_the_corpus(corpus: dict[str, list[KernelKey]]) -> None:
+    from pathlib import Path
+
+    import lazyarr
+
+    package = Path(lazyarr.__file__).parent
+    folder = next(p for p in (package / "kernels", package.parent / "kernels") if p.is_dir())
+    sources = [source_of(key) for keys in corpus.values() for key in keys]
+    for path in folder.iterdir():
+        if path.suffix in (".cu", ".cuh"):
+            text = kernel_text(path.name)
+            assert any(text in source for source in sources), f"{path.name} is in no program"
+
+
+# What the source looks like
+
+
+def body_of(key: KernelKey) -> str:
+    """Return a kernel's source without the prelude."""
+    source = source_of(key)
+    return source[source.index('extern "C" __global__ void __launch_bounds__') :]
+
+
+def only_key(make: Any) -> KernelKey:
+    """Return the key of the one kernel that evaluating ``make()`` runs on the simulator."""
+    with xp.default_device("sim"):
+        x = make()
+        _, plan, _ = evaluate.plan_for([x._cell.value])
+        assert len(plan.steps) == 1
+        return plan.steps[0][0].key
+
+
+FLAT = """\
+extern "C" __global__ void __launch_bounds__(256)
+lz_kernel(float* y0, const float* x0, const float* x1, I n) {
+  const U t = (U)blockIdx.x * 256 + threadIdx.x;
+  const I i = (I)t * 4;
+  if (i >= n) return;
+"""
+
+
+def test_a_flat_kernel() -> None:
+    def make() -> xp.Array:
+        a, b = (xp.asarray(np.ones(100, np.float32)) for _ in range(2))
+        return a * b
+
+    source = body_of(only_key(make))
+    assert source.startswith(FLAT)
+    assert "LzVec<float, 4>" in source
+    assert "for (" in source  # over the vector, not over the grid
+    assert "gridDim" not in source
+
+
+def test_scalars_are_parameters() -> None:
+    def make(k: float) -> xp.Array:
+        return xp.asarray(np.ones(100, np.float32)) * k + k
+
+    one, two = only_key(lambda: make(1.5)), only_key(lambda: make(-0.0))
+    assert one == two
+    assert "1.5" not in body_of(one)
+    assert re.search(r"float p0, float p1", body_of(one))
+
+
+def test_shapes_are_parameters() -> None:
+    def make(*shape: int) -> xp.Array:
+        return xp.asarray(np.ones(shape, np.float32)).T + 1
+
+    assert only_key(lambda: make(32, 48)) == only_key(lambda: make(64, 80))
+
+
+def test_what_makes_another_kernel() -> None:
+    def key(dtype: str, scalar: Any = 1, n: int = 64, start: int = 0) -> KernelKey:
+        return only_key(lambda: xp.asarray(np.ones(n, dtype))[start:] + scalar)
+
+    assert key("float32") == key("float32", 2, 128)
+    assert key("float32") != key("float64")
+    assert key("float32") != key("float32", start=1)  # not on a border of 16 bytes
+    assert key("int32") != key("uint32")
+
+
+def test_an_operand_that_is_read_twice_is_loaded_once() -> None:
+    def make() -> xp.Array:
+        a = xp.asarray(np.ones(100, np.float32))
+        t = a * a
+        return t + t * a
+
+    key = only_key(make)
+    assert isinstance(key, MapKey)
+    assert len(key.operands) == 1
+    assert len(key.body) == 4  # load, a * a, t * a, +
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 5, 7, 10, 64, 641, 65535, 65537, 2**30 + 1, 2**31 - 1])
+def test_magic_numbers_divide(divisor: int) -> None:
+    d, m, s = magic(divisor)
+    assert d == divisor
+    assert 0 < m < 2**32
+    borders = {k * divisor + e for k in (0, 1, 2, 2**31 // divisor) for e in (-1, 0, 1)}
+    rng = np.random.default_rng(0)
+    for n in [*borders, 2**31 - 1, *map(int, rng.integers(0, 2**31, 500))]:
+        if 0 <= n < 2**31:
+            assert (((n * m) >> 32) + n) >> s == n // divisor
