@@ -139,6 +139,7 @@ def _share(x: Array, cause: str) -> Storage:
     own_storage(x._cell, cause)
     storage = share.give_memory(x._cell.value, cause)
     share.hold(x._cell.value)
+    storage.foreign = storage.backend is not None
     return storage
 
 

@@ -53,6 +53,7 @@ class DeviceState:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
+        self.checked: bool = backend.checked
         self.kernels: dict[KernelKey, Kernel] = {}
         self._tickets: dict[int, Storage] = {}
         self._errors: Storage | None = None
@@ -174,6 +175,12 @@ def scalar_codes(dtypes: Sequence[DType]) -> str:
     return "".join(dt.struct_code(d) for d in dtypes)
 
 
+def _packed_tail(head: str, codes: str, values: Sequence[int]) -> bytes:
+    """Return the constant end of a parameter block, with the padding that precedes it."""
+    start = struct.calcsize(head)
+    return struct.pack(f"@{start}x0{codes[0]}{codes}", *values)[start:]
+
+
 class KernelStep:
     """One launch of a generated kernel."""
 
@@ -215,7 +222,6 @@ class KernelStep:
         self.name = describe(key)
         self.pointers = tuple(pointers)
         self.scalars = tuple(n for n, _ in scalars)
-        self.tail = tuple(tail)
         self.grid = grid
         self.block = block
         self.fresh = tuple(fresh)
@@ -227,9 +233,9 @@ class KernelStep:
         self.checked = _checked(key)
         extra = len(self.scratch) + (1 if tickets else 0) + (1 if self.checked else 0)
         self.moved = outputs
-        codes = "@" + "P" * (len(self.pointers) + extra)
-        codes += scalar_codes([d for _, d in scalars]) + tail_codes
-        self.pack = struct.Struct(codes).pack
+        head = "@" + "P" * (len(self.pointers) + extra) + scalar_codes([d for _, d in scalars])
+        self.pack = struct.Struct(head).pack
+        self.tail = _packed_tail(head, tail_codes, tail)
 
     def run(self, run: Run) -> None:
         """Allocate the outputs, pack and launch."""
@@ -252,12 +258,12 @@ class KernelStep:
         kernel = self.kernel
         if kernel is None:
             kernel = self.kernel = run.device.kernel(self.key)
-        accesses = self._accesses(run, held) if backend.checked else None
+        accesses = self._accesses(run, held) if run.device.checked else None
         if counters.sinks:
             self._traced(run, kernel, values, accesses)
         else:
             backend.launch(
-                kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
+                kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
             )
         counters.launches += 1
         if self.checked:
@@ -269,7 +275,7 @@ class KernelStep:
         started = time.perf_counter()
         before = run.backend.record()
         run.backend.launch(
-            kernel.function, self.grid, self.block, self.pack(*values, *self.tail), 0, accesses
+            kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
         )
         after = run.backend.record()
         event = ledger.Event("kernel", self.name, self.nbytes, run.cause)
@@ -300,12 +306,13 @@ class KernelStep:
 def upload(run: Run, slots: Sequence[int]) -> None:
     """Make the device copies of a plan's leaves valid; the only copies that a plan can cause."""
     storages = run.storages
+    many_streams: bool = run.backend.many_streams
     for slot in slots:
         storage = storages[slot]
         assert storage is not None
         if storage.location is not DEVICE:
             storage.device_read(run.cause)
-        if run.backend.many_streams:
+        if many_streams:
             storage.join_stream()
 
 

@@ -43,18 +43,23 @@ _POINTWISE_READERS = (Spec, GatherSpec, ScatterSpec)
 class Plan:
     """The steps that evaluate a captured graph, by slots."""
 
-    __slots__ = ("leaves", "reasons", "steps")
+    __slots__ = ("leaves", "reasons", "simple", "steps")
 
     def __init__(self) -> None:
         # (step, slots that become real, slots computed inside it, slots nobody needs any more)
         self.steps: list[tuple[Any, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = []
         self.leaves: tuple[int, ...] = ()
+        self.simple = -1  # the one result of the one step of a plan that computes nothing else
         self.reasons: dict[int, str] = {}
 
     def run(self, run: Run, order: list[Value | None]) -> None:
         """Run the steps. Results become real, and slots are let go, as soon as they can be."""
         upload(run, self.leaves)
         storages = run.storages
+        if self.simple >= 0:
+            self.steps[0][0].run(run)
+            order[self.simple].make_real(storages[self.simple])  # type: ignore[union-attr, arg-type]
+            return
         for step, results, marks, drops in self.steps:
             step.run(run)
             for n in results:
@@ -268,6 +273,8 @@ class Planner:
             marks = tuple(slots[v] for v in inside)
             drops = tuple(n for n, when in last.items() if when == k)
             plan.steps.append((step, results, marks, drops))
+        if len(plan.steps) == 1 and len(plan.steps[0][1]) == 1 and not plan.steps[0][2]:
+            plan.simple = plan.steps[0][1][0]
         return plan
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 HostBytes = npt.NDArray[np.uint8]
 Dim3 = tuple[int, int, int]
+ANY_STREAM = -1  # of memory that was used on streams nobody told us
 
 
 class DeviceUnavailableError(RuntimeError):
@@ -35,7 +36,7 @@ class Memory(Protocol):
 
     ptr: int
     nbytes: int
-    used_on: int  # the stream that used it last, as a handle
+    used_on: int  # the stream that used it last, as a handle, or ANY_STREAM
 
 
 class Access(NamedTuple):

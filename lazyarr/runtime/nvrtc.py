@@ -1,6 +1,9 @@
 """CUDA C to a binary: NVRTC through ``cuda.bindings``, or ``nvcc``.
 
-Owns the compiler options and the text of compile errors. Imports ``_config`` and ``runtime.base``;
+NVRTC compiles all but what includes headers that it cannot have; ``nvcc``, if there is one, gets
+those.
+
+Owns the compiler options and the text of compile errors. Imports ``_config`` and its neighbours;
 ``cuda.bindings`` at the first compilation only, so that a binary taken from the cache costs neither
 its import nor the loading of the compiler. Needs no GPU and no driver.
 """
@@ -21,16 +24,18 @@ from typing import Any
 
 from lazyarr import _config
 from lazyarr.runtime.base import CompileError, DeviceUnavailableError
+from lazyarr.runtime.nvrtc_headers import HEADERS
 
 # Part of every key of the disk cache: raise it when the same inputs come to mean another binary.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _NAME = "kernel.cu"
 # Results must not depend on which operations the compiler fuses (see "Laziness" in the README).
 _NUMERICS = ("--fmad=false", "--std=c++17")
 _NVRTC_ONLY = ("-default-device",)
 _DISTRIBUTIONS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
-_INCLUDE = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[ \t]*(?:[<\"]([^>\"\n]+)[>\"])?", re.MULTILINE)
+_MISSING_FILE = re.compile(r"could not open source file \"([^\"]+)\"")
 _INCLUDE_OPTIONS = ("-I", "--include-path", "-include", "--pre-include", "-isystem")
 _DIAGNOSTIC = re.compile(r"^(.+?)\((\d+)\): ((?:catastrophic |internal )?error\b.*)$")
 _LINE_DIRECTIVE = re.compile(r'^\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?')
@@ -53,7 +58,15 @@ def compile_cubin(source: str, arch: str, options: Sequence[str] = ()) -> bytes:
             f"no CUDA compiler: NVRTC could not be loaded ({error}), and nvcc is not on the PATH. "
             "Install cuda-bindings and nvidia-cuda-nvrtc (pip install 'lazyarr[cuda13]')"
         ) from error
-    return _compile_nvrtc(nvrtc, source, _architecture(arch, supported), options)
+    try:
+        return _compile_nvrtc(nvrtc, source, _architecture(arch, supported), options)
+    except CompileError as error:
+        missing = _MISSING_FILE.search(str(error))
+        if missing is None:
+            raise
+        if _nvcc() is None:
+            raise CompileError(f"{error}\n{_no_header(missing.group(1))}") from None
+        return _compile_nvcc(source, arch, options)
 
 
 def compiler_identity() -> str:
@@ -66,8 +79,15 @@ def compiler_identity() -> str:
 def is_cacheable(source: str, options: Sequence[str]) -> bool:
     """Whether source and options say all that the binary is made of: not if it includes files."""
     return not any(option.startswith(_INCLUDE_OPTIONS) for option in options) and not (
-        _INCLUDE.search(source)
+        _includes_files(source)
     )
+
+
+def _includes_files(source: str) -> bool:
+    """Whether the source includes more than the headers that come with lazyarr."""
+    if "include" not in source:
+        return False
+    return any(found.group(1) not in HEADERS for found in _INCLUDE.finditer(source))
 
 
 @functools.cache
@@ -159,13 +179,28 @@ def _toolkit_includes(cuda_home: str | None) -> tuple[str, ...]:
     return ()
 
 
+@functools.cache
+def _builtin_headers() -> tuple[list[bytes], list[bytes]]:
+    """Return the names and texts of the headers that are given to NVRTC."""
+    return [name.encode() for name in HEADERS], [text.encode() for text in HEADERS.values()]
+
+
+def _no_header(name: str) -> str:
+    return (
+        f"NVRTC compiles without the system's headers. lazyarr provides {', '.join(HEADERS)}; for "
+        f"{name!r} install nvcc, set CUDA_HOME to a CUDA toolkit, or pass options=['-Ifolder']"
+    )
+
+
 def _compile_nvrtc(nvrtc: Any, source: str, arch: str, options: Sequence[str]) -> bytes:
     words = [f"--gpu-architecture={arch}", *_merge(_NUMERICS + _NVRTC_ONLY, options)]
-    if _INCLUDE.search(source):
+    if _includes_files(source):
         words += _toolkit_includes(_config.config.cuda_home)
     encoded = [word.encode() for word in words]
+    names, texts = _builtin_headers() if "include" in source else ([], [])
     (program,) = _checked(
-        nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), _NAME.encode(), 0, [], [])
+        nvrtc,
+        nvrtc.nvrtcCreateProgram(source.encode(), _NAME.encode(), len(names), texts, names),
     )
     try:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.base import Backend, HostBytes, Memory
+from ..runtime.base import ANY_STREAM, Backend, HostBytes, Memory
 from . import guard, transfer
 
 
@@ -49,6 +49,7 @@ class Storage:
     __slots__ = (
         "backend",
         "exported",
+        "foreign",
         "host",
         "host_open",
         "keeper",
@@ -72,6 +73,7 @@ class Storage:
         self.mirrored = False
         self.shared = 0
         self.exported = False  # an address was given away that nobody gives back
+        self.foreign = False  # others may use the memory, on streams that we do not know
         self.host_open = 0  # open writable views of the host's side
         self.readonly = False
         self.stream = 0
@@ -90,7 +92,7 @@ class Storage:
     def __del__(self) -> None:
         memory = self.memory
         if memory is not None and self.backend is not None:
-            memory.used_on = self.stream
+            memory.used_on = ANY_STREAM if self.foreign else self.stream
             self.backend.release(memory)
 
     @property
@@ -110,6 +112,10 @@ class Storage:
         if self.backend.many_streams:
             self.join_stream()
         transfer.copy(self.backend, "h2d", self.ptr, self.host, cause)
+        if self.shared:
+            # Somebody may write the buffer at any time: the copy must not be under way any more.
+            with self.backend.batch():
+                self.backend.record().synchronize()
 
     def _download(self, cause: str) -> None:
         assert self.backend is not None
@@ -120,7 +126,7 @@ class Storage:
         transfer.copy(self.backend, "d2h", self.ptr, self.host, cause)
 
     def held(self) -> bool:
-        """Whether somebody outside still looks at the host buffer."""
+        """Whether somebody still looks at the host buffer: a view of it, or an upload under way."""
         return self.host is not None and _references(self) > _UNHELD
 
     def device_read(self, cause: str, *, explicit: bool = False) -> None:
@@ -170,7 +176,7 @@ class Storage:
 
     def _replace_host(self, *, keep: bool) -> None:
         """Leave the host buffer to those who hold it and take another."""
-        if self.shared:
+        if self.shared and self.location is HOST:
             return  # the holder asked to see our writes
         old = self.host
         if self.backend is None:
