@@ -191,7 +191,7 @@ def is_flat(key: MapKey) -> bool:
     return (
         key.ndim == 1
         and not scattered
-        and all(o.mode in ("flat", "scalar") for _, o in _accesses(key))
+        and all(o.mode in ("flat", "scalar") for _, o in accesses(key))
     )
 
 
@@ -199,7 +199,7 @@ def _map_extents(key: MapKey) -> list[str]:
     """Declare n, the divisors of all axes but the first, and the strides of strided accesses."""
     names = ["I n"]
     names += divisor_parameters("d", range(1, key.ndim), key.wide)
-    for name, access in _accesses(key):
+    for name, access in accesses(key):
         if access.mode in ("run", "repeat", "each"):
             names += [f"I {name}_{d}" for d in range(key.ndim)]
     return names
@@ -211,7 +211,7 @@ def divisor_parameters(name: str, axes: range, wide: bool) -> list[str]:
     return [p for d in axes for p in (f"U {name}{d}", f"U {name}{d}m", f"U {name}{d}s")]
 
 
-def _accesses(key: MapKey) -> list[tuple[str, Operand]]:
+def accesses(key: MapKey) -> list[tuple[str, Operand]]:
     outputs = [(f"y{k}", Operand(y.dtype, y.mode)) for k, y in enumerate(key.outputs)]
     return outputs + [(f"x{k}", o) for k, o in enumerate(key.operands)]
 
@@ -308,7 +308,7 @@ def _strided(out: Text, key: MapKey) -> None:
     """Some accesses by strides: addresses first, then loads, the body, stores."""
     v = key.vector
     last = key.ndim - 1
-    for name, access in _accesses(key):
+    for name, access in accesses(key):
         if access.mode in ("run", "repeat", "each"):
             terms = [f"c{d} * {name}_{d}" for d in range(last)]
             terms.append("cv" if access.mode == "run" else f"cv * {name}_{last}")

@@ -90,7 +90,10 @@ class Output(NamedTuple):
 
 
 class MapKey(NamedTuple):
-    """An element-wise kernel over a space of ``ndim`` collapsed axes."""
+    """An element-wise kernel over a space of ``ndim`` collapsed axes.
+
+    ``rows``: a thread takes this many elements along the last axis (see ``codegen.rows``), or 0.
+    """
 
     body: tuple[Instruction, ...]
     operands: tuple[Operand, ...]
@@ -99,6 +102,7 @@ class MapKey(NamedTuple):
     ndim: int
     wide: bool
     vector: int
+    rows: int = 0
 
 
 class BoxKey(NamedTuple):

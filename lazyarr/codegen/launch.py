@@ -23,6 +23,7 @@ from ..storage.storage import DEVICE, Storage
 from .emit import NAME, emit_box, emit_map
 from .key import Apply, BoxKey, DType, KernelKey, MapKey, TextKey, is_checked
 from .reduce import emit_reduce
+from .rows import emit_box_rows, emit_rows
 
 SCRATCH_BYTES = 16  # the widest accumulator: a pair, or a complex128
 
@@ -107,9 +108,9 @@ def _checked(key: KernelKey) -> bool:
 def source_of(key: KernelKey) -> str:
     """Return the CUDA C of a kernel key."""
     if isinstance(key, MapKey):
-        return emit_map(key)
+        return emit_rows(key) if key.rows else emit_map(key)
     if isinstance(key, BoxKey):
-        return emit_box(key)
+        return emit_box_rows(key) if key.inside.rows else emit_box(key)
     if isinstance(key, TextKey):
         return key.text
     return emit_reduce(key)

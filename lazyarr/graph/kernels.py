@@ -37,6 +37,7 @@ from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
 
 _TILE = 32
+_MOST_BLOCKS = 2**31 - 1
 _MOST_TILED = 2**40  # the tiles of more elements have no 32-bit number
 
 
@@ -258,16 +259,9 @@ def map_step(
         plan.wide,
         plan.vector,
     )
-    flat = is_flat(key)
-    threads = ceil_div(count, plan.vector)
-    codes, tail = ("q", [count]) if plan.wide else ("i", [count])
-    if not flat:
-        tail = [threads]
-    axes = list(plan.shape)
-    axes[-1] //= plan.vector if not flat else 1
-    more, values = divisors(axes, plan.wide)
-    codes += more
-    tail += values
+    rows = 0 if is_flat(key) or region.places else row_elements(plan.shape, plan.vector)
+    key = key._replace(rows=rows)
+    codes, tail, blocks = _walk(plan.shape, plan.vector, plan.wide, is_flat(key), rows)
     for mode, strides in zip(modes, plan.strides, strict=True):
         if mode in ("run", "repeat", "each"):
             codes += ("q" if plan.wide else "i") * len(strides)
@@ -288,12 +282,42 @@ def map_step(
         region.scalars,
         codes,
         tail,
-        (ceil_div(threads, BLOCK), 1, 1),
+        (blocks, 1, 1),
         (BLOCK, 1, 1),
         fresh,
         _traffic(shape, accesses),
         outputs=len(roots),
     )
+
+
+def row_elements(shape: Shape, vector: int) -> int:
+    """Return how many elements along the last axis a thread takes, or 0 to walk all axes alike."""
+    if len(shape) < 2 or vector > 1 or shape[-1] < BLOCK:
+        return 0
+    elements = min(4, shape[-1] // BLOCK)
+    segments = ceil_div(shape[-1], BLOCK * elements)
+    return elements if math.prod(shape[:-1]) * segments < _MOST_BLOCKS else 0
+
+
+def _walk(
+    shape: Shape, vector: int, wide: bool, flat: bool, rows: int
+) -> tuple[str, list[int], int]:
+    """Return codes and values of an element-wise kernel's extents, and its number of blocks."""
+    index, unsigned = ("q", "Q") if wide else ("i", "I")
+    count = math.prod(shape)
+    if rows:
+        segments = ceil_div(shape[-1], BLOCK * rows)
+        more, values = divisors(shape[:-1], wide)
+        return (
+            index + unsigned + more,
+            [shape[-1], segments, *values],
+            count // shape[-1] * segments,
+        )
+    threads = ceil_div(count, vector)
+    axes = list(shape)
+    axes[-1] //= vector if not flat else 1
+    more, values = divisors(axes, wide)
+    return index + more, [count if flat else threads, *values], ceil_div(threads, BLOCK)
 
 
 def is_copy(region: Region) -> bool:
@@ -478,6 +502,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     wide = needs_wide(math.prod(sizes), sizes, [*merged, c_strides(sizes)])
     scalars = tuple(d for _, d in region.scalars)
     ndim = len(sizes)
+    rows = row_elements(sizes, 1)
     inside_key = MapKey(
         tuple(region.body),
         tuple(
@@ -489,6 +514,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
         ndim,
         wide,
         1,
+        rows,
     )
     outside_key = MapKey(
         tuple(outside.body),
@@ -505,9 +531,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     key = BoxKey(inside_key, outside_key, tuple(s != 1 for s in step), whole)
     index = "q" if wide else "i"
     unsigned = "Q" if wide else "I"
-    codes, tail = divisors(sizes, wide)
-    codes = index + codes
-    tail = [math.prod(sizes), *tail]
+    codes, tail, blocks = _walk(sizes, 1, wide, False, rows)
     for f, s, c in zip(first, step, count, strict=True):
         codes += index + unsigned * 2
         tail += [f, (c - 1) * s + 1, s]
@@ -523,14 +547,13 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
         for k, (s, (_, shift)) in enumerate(zip(region.operands, strides, strict=True))
     ]
     pointers += [_source_pointer(k, s) for k, s in enumerate(outside.operands)]
-    n = math.prod(sizes)
     return KernelStep(
         key,
         pointers,
         region.scalars,
         codes,
         tail,
-        (ceil_div(n, BLOCK), 1, 1),
+        (blocks, 1, 1),
         (BLOCK, 1, 1),
         [Fresh(tape.slots[root], root.nbytes)],
         root.nbytes + old.nbytes,

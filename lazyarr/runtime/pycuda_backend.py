@@ -28,6 +28,7 @@ import numpy as np
 
 from lazyarr.runtime import cuda_process, nvrtc
 from lazyarr.runtime.base import (
+    ANY_STREAM,
     Access,
     CompileError,
     DeviceUnavailableError,
@@ -57,6 +58,9 @@ _SMALLEST = 256
 # Small blocks are kept ready, by size: PyCUDA's pool takes a microsecond to give one.
 _KEPT_BYTES = 1 << 18
 _KEPT_BLOCKS = 16
+# Waiting for the whole device is put off until so many blocks, or this share of the memory, need it.
+_AWAY_BLOCKS = 256
+_AWAY_SHARE = 64
 _KERNEL_FAILURE = re.compile(
     "illegal|misaligned|unspecified launch failure|device-side assert|invalid program counter|"
     "invalid device .*address space|stack error|timed out"
@@ -221,6 +225,9 @@ class CudaBackend:
         self._blas = Blas()
         self._used = 0
         self._peak = 0
+        self._away: list[CudaMemory] = []  # released, but others may still use them
+        self._away_bytes = 0
+        self._away_lock = threading.Lock()
         device = _drv.Device(ordinal)
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
@@ -389,16 +396,32 @@ class CudaBackend:
                 return
             self._used -= memory.nbytes
             home = memory.home
+            if memory.used_on == ANY_STREAM:
+                self._put_away(memory)
+                continue
             if memory.used_on != home.handle:
                 used_on = memory.used_on if self._live.get(memory.used_on) else 0
                 if used_on != home.handle:
                     self._order(home.handle, used_on)
-            if memory.size <= _KEPT_BYTES:
-                blocks = home.blocks.setdefault(memory.size, [])
-                if len(blocks) < _KEPT_BLOCKS:
-                    blocks.append(memory)
-                    continue
-            memory.handle = None
+            _give_back(memory)
+
+    def _put_away(self, memory: CudaMemory) -> None:
+        """Keep memory that may be in use on streams we do not know, until the device was idle."""
+        with self._away_lock:
+            self._away.append(memory)
+            self._away_bytes += memory.size
+        if len(self._away) >= _AWAY_BLOCKS or self._away_bytes >= self.memory_total // _AWAY_SHARE:
+            self._reclaim()
+
+    def _reclaim(self) -> None:
+        """Wait for the device, and give back what was put away."""
+        with self._away_lock:
+            taken, self._away = self._away, []
+            self._away_bytes = 0
+        if taken:
+            self.driver.synchronize()
+        for memory in taken:
+            _give_back(memory)
 
     def memory_info(self) -> MemoryInfo:
         """Return how much memory is in use, pooled and free."""
@@ -408,6 +431,7 @@ class CudaBackend:
 
     def free_cached(self) -> None:
         """Give the blocks that pools hold back to the system: the device's and page-locked ones."""
+        self._reclaim()
         for blocks in self._blocks.values():
             blocks.clear()
         for pool in self._pools.values():
@@ -645,6 +669,17 @@ def _retain(device: Any) -> Any:
     if isinstance(made[0], Exception):
         raise DeviceUnavailableError(f"the GPU's context cannot be used: {made[0]}") from made[0]
     return made[0]
+
+
+def _give_back(memory: CudaMemory) -> None:
+    """Keep a small block ready, and leave another to its pool."""
+    home = memory.home
+    if memory.size <= _KEPT_BYTES:
+        blocks = home.blocks.setdefault(memory.size, [])
+        if len(blocks) < _KEPT_BLOCKS:
+            blocks.append(memory)
+            return
+    memory.handle = None
 
 
 def _keep_a_block(pool: Any) -> None:
