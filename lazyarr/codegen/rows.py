@@ -121,12 +121,12 @@ def emit_box_rows(key: BoxKey) -> str:
     parameters += ["I lo", *[f"I l{d}" for d in range(inside.ndim)]]
     _open(out, inside, parameters)
     _shared_tests(out, key, last)
-    out.add(f"{dtype} b0[{inside.rows}];")
+    out.add(f"{dtype} result[{inside.rows}];")
     _elements(out, inside)
     _inner_test(out, key, last)
     out.add("if (in_box) {")
     _inside(out, key, last)
-    out.add(f"b0[u] = v{inside.outputs[0].instruction};")
+    out.add(f"result[u] = v{inside.outputs[0].instruction};")
     out.add("} else {")
     emit_body(
         out,
@@ -138,12 +138,12 @@ def emit_box_rows(key: BoxKey) -> str:
         "base + c",
         "w_",
     )
-    out.add(f"b0[u] = w_{outside.outputs[0].instruction};")
+    out.add(f"result[u] = w_{outside.outputs[0].instruction};")
     out.add("}")
     out.add("}")
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {inside.rows}; ++u)")
-    out.add(f"  if (first + u * {BLOCK} < width) y0[base + first + u * {BLOCK}] = b0[u];")
+    out.add(f"  if (first + u * {BLOCK} < width) y0[base + first + u * {BLOCK}] = result[u];")
     out.add("}")
     return prelude(inside.wide) + str(out)
 

@@ -23,6 +23,7 @@ import sys
 
 import numpy as np
 
+from .. import _config
 from .._devices import CPU
 from .._dtypes import DType
 from ..storage.storage import Storage
@@ -101,7 +102,7 @@ def right_side(dtype: DType, shape: Shape, right: Value, right_view: View) -> Va
 
 def bound(value: Value) -> None:
     """Evaluate a value whose pending graph has grown past the bounds on laziness."""
-    if value.work > MAX_WORK:
+    if value.work > MAX_WORK or _config.config.eager:
         evaluate.force([value], "bound on laziness")
 
 
