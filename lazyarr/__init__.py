@@ -13,6 +13,7 @@ from ._control import (
     evaluate,
     memory_info,
     set_default_device,
+    stats,
     stream,
     synchronize,
 )
@@ -147,7 +148,6 @@ from .api.searching import argmax, argmin, count_nonzero, where
 from .api.statistical import max, mean, min, prod, std, sum, var
 from .api.utility import all, any, diff
 from .kernel import In, InOut, Out, SourceModule
-from .ledger import stats
 from .profiling import benchmark, explain, trace
 from .storage.guard import transfer_guard
 

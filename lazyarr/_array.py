@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,29 +26,29 @@ from .graph.optable import OPS, Op, Spec
 from .graph.views import Shape, View
 from .graph.write import right_side, write
 
-_SCALARS = (bool, int, float, complex, np.generic)
-_OP_NEG = OPS["negative"]
-_OP_POS = OPS["positive"]
-_OP_ABS = OPS["abs"]
-_OP_INVERT = OPS["bitwise_invert"]
-_OP_ADD = OPS["add"]
-_OP_SUB = OPS["subtract"]
-_OP_MUL = OPS["multiply"]
-_OP_TRUEDIV = OPS["divide"]
-_OP_FLOORDIV = OPS["floor_divide"]
-_OP_MOD = OPS["remainder"]
-_OP_POW = OPS["pow"]
-_OP_AND = OPS["bitwise_and"]
-_OP_OR = OPS["bitwise_or"]
-_OP_XOR = OPS["bitwise_xor"]
-_OP_LSHIFT = OPS["bitwise_left_shift"]
-_OP_RSHIFT = OPS["bitwise_right_shift"]
-_OP_EQ = OPS["equal"]
-_OP_NE = OPS["not_equal"]
-_OP_LT = OPS["less"]
-_OP_LE = OPS["less_equal"]
-_OP_GT = OPS["greater"]
-_OP_GE = OPS["greater_equal"]
+_SCALARS: Final = (bool, int, float, complex, np.generic)
+_OP_NEG: Final = OPS["negative"]
+_OP_POS: Final = OPS["positive"]
+_OP_ABS: Final = OPS["abs"]
+_OP_INVERT: Final = OPS["bitwise_invert"]
+_OP_ADD: Final = OPS["add"]
+_OP_SUB: Final = OPS["subtract"]
+_OP_MUL: Final = OPS["multiply"]
+_OP_TRUEDIV: Final = OPS["divide"]
+_OP_FLOORDIV: Final = OPS["floor_divide"]
+_OP_MOD: Final = OPS["remainder"]
+_OP_POW: Final = OPS["pow"]
+_OP_AND: Final = OPS["bitwise_and"]
+_OP_OR: Final = OPS["bitwise_or"]
+_OP_XOR: Final = OPS["bitwise_xor"]
+_OP_LSHIFT: Final = OPS["bitwise_left_shift"]
+_OP_RSHIFT: Final = OPS["bitwise_right_shift"]
+_OP_EQ: Final = OPS["equal"]
+_OP_NE: Final = OPS["not_equal"]
+_OP_LT: Final = OPS["less"]
+_OP_LE: Final = OPS["less_equal"]
+_OP_GT: Final = OPS["greater"]
+_OP_GE: Final = OPS["greater_equal"]
 
 
 class Array:
@@ -770,10 +770,10 @@ def _cell_references() -> int:
     return sys.getrefcount(array._cell)
 
 
-_TEMPORARY = _temporary_references("probe[0] =")
+_TEMPORARY: Final = _temporary_references("probe[0] =")
 _TEMPORARY_OPERAND = _temporary_references("probe +=")
-_CELL_ALONE = _cell_references()
-_NOTHING = Cell(const(0, dt.bool_, (), CPU))
+_CELL_ALONE: Final = _cell_references()
+_NOTHING: Final = Cell(const(0, dt.bool_, (), CPU))
 # NumPy's names of the element-wise functions, where they differ from the standard's.
 _UFUNC_NAMES = {
     "absolute": "abs",

@@ -8,6 +8,7 @@ from typing import Any
 from ._array import Array
 from ._devices import CPU, Device, parse_device, scoped_default, set_process_default
 from .graph import evaluate as graph
+from .ledger import Stats, counters
 from .runtime import select
 from .runtime.base import MemoryInfo
 
@@ -17,6 +18,7 @@ __all__ = [
     "evaluate",
     "memory_info",
     "set_default_device",
+    "stats",
     "stream",
     "synchronize",
 ]
@@ -32,10 +34,12 @@ def evaluate(*arrays: Array) -> None:
     TypeError
         If something else than lazyarr arrays is given.
     """
-    for x in arrays:
-        if type(x) is not Array:
-            raise TypeError(f"evaluate takes lazyarr arrays, not {type(x).__name__}")
-    graph.force([x._cell.value for x in arrays], "evaluate")
+    try:
+        values = [x._cell.value for x in arrays]
+    except AttributeError:
+        wrong = next(type(x).__name__ for x in arrays if type(x) is not Array)
+        raise TypeError(f"evaluate takes lazyarr arrays, not {wrong}") from None
+    graph.force(values, "evaluate")
 
 
 def synchronize(device: Any = None) -> None:
@@ -51,6 +55,25 @@ def synchronize(device: Any = None) -> None:
     for backend in backends:
         with backend.batch():
             backend.synchronize()
+
+
+def stats(*, reset: bool = False) -> Stats:
+    """Return the counts of launches, compiles, copies and their bytes since the last reset.
+
+    Parameters
+    ----------
+    reset : bool
+        Set every count to zero after reading it.
+
+    Returns
+    -------
+    Stats
+        A named tuple; it never changes after it was made. Forces nothing and copies nothing.
+    """
+    result = counters.snapshot()
+    if reset:
+        counters.reset()
+    return result
 
 
 def memory_info(device: Any = None) -> MemoryInfo:

@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 _PACKAGE = str(Path(__file__).parent)
 
@@ -80,8 +80,8 @@ class Counters:
         )
 
 
-counters = Counters()
-sinks: list[list[Event]] = counters.sinks
+counters: Final = Counters()
+sinks: Final[list[list[Event]]] = counters.sinks
 _lock = threading.Lock()
 
 
@@ -100,28 +100,9 @@ def emit(event: Event, started: float | None = None) -> None:
 
 def user_line() -> str:
     """Return ``file:line`` of the innermost frame outside lazyarr."""
-    frame = sys._getframe(1)
+    frame = sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back  # type: ignore[assignment]
     if frame is None:
         return ""
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def stats(*, reset: bool = False) -> Stats:
-    """Return the counts of launches, compiles, copies and their bytes since the last reset.
-
-    Parameters
-    ----------
-    reset : bool
-        Set every count to zero after reading it.
-
-    Returns
-    -------
-    Stats
-        A named tuple; it never changes after it was made. Forces nothing and copies nothing.
-    """
-    result = counters.snapshot()
-    if reset:
-        counters.reset()
-    return result

@@ -25,7 +25,16 @@ def make(device: str) -> xp.Array:
 
 def exports() -> int:
     gc.collect()
-    return len(_dlpack._exports)
+    return sum(type(o) is _dlpack._Export for o in gc.get_objects())
+
+
+def to_numpy(x: xp.Array, **options: Any) -> Any:
+    """Return a NumPy array of the exported values; a GPU's memory has to be asked for as a copy."""
+    if x.__dlpack_device__() == HOST:
+        return np.from_dlpack(x, **options)
+    with pytest.raises((RuntimeError, BufferError), match="device"):
+        np.from_dlpack(x, **options)
+    return np.from_dlpack(x, device="cpu", **options)
 
 
 def name_of(capsule: Any) -> str:
@@ -59,7 +68,7 @@ class Producer:
 
 def test_numpy_reads_an_export(device: str) -> None:
     x = make(device)
-    h = np.from_dlpack(x)
+    h = to_numpy(x)
     np.testing.assert_array_equal(h, [[0, 2, 4], [6, 8, 10]])
     assert h.dtype == np.float32
 
@@ -67,7 +76,7 @@ def test_numpy_reads_an_export(device: str) -> None:
 @pytest.mark.parametrize("dtype", _dtypes.ALL, ids=str)
 def test_every_dtype_crosses(device: str, dtype: np.dtype) -> None:
     source = np.array([0, 1, 3]).astype(dtype)
-    h = np.from_dlpack(xp.asarray(source))
+    h = to_numpy(xp.asarray(source))
     assert h.dtype == dtype
     np.testing.assert_array_equal(h, source)
     back = xp.from_dlpack(source)
@@ -79,10 +88,10 @@ def test_views_cross_with_their_strides(device: str) -> None:
     x = xp.reshape(xp.arange(24), (4, 6)) + 0
     want = np.arange(24).reshape(4, 6)
     for key in ((slice(1, 3),), (slice(None), slice(5, 0, -2)), (slice(None, None, -1), 2)):
-        np.testing.assert_array_equal(np.from_dlpack(x[key]), want[key])
-    np.testing.assert_array_equal(np.from_dlpack(x.T), want.T)
-    np.testing.assert_array_equal(np.from_dlpack(x[..., None][1:1]), want[..., None][1:1])
-    np.testing.assert_array_equal(np.from_dlpack(x[2, 3, ...]), want[2, 3])
+        np.testing.assert_array_equal(to_numpy(x[key]), want[key])
+    np.testing.assert_array_equal(to_numpy(x.T), want.T)
+    np.testing.assert_array_equal(to_numpy(x[..., None][1:1]), want[..., None][1:1])
+    np.testing.assert_array_equal(to_numpy(x[2, 3, ...]), want[2, 3])
 
 
 def test_cpu_memory_is_shared_until_the_consumer_lets_go() -> None:
@@ -133,7 +142,7 @@ def test_a_simulated_device_exports_a_copy_on_the_host() -> None:
 def test_a_copy_on_demand(device: str) -> None:
     x = xp.asarray(np.arange(4.0))
     before = exports()
-    h = np.from_dlpack(x, copy=True)
+    h = to_numpy(x, copy=True)
     h[0] = 9
     assert float(x[0]) == 0.0
     assert x._cell.value.real.shared == 0
@@ -175,9 +184,64 @@ def test_a_capsule_may_die_while_an_exception_is_raised() -> None:
     assert x._cell.value.real.shared == 0
 
 
+class Elsewhere:
+    """Exports memory of a device that NumPy refuses, with the exception set, after consuming it."""
+
+    def __init__(self) -> None:
+        self.released = 0
+
+    def __dlpack_device__(self) -> Any:
+        return (2, 0)
+
+    def __dlpack__(self, *, max_version: Any = None, **kwargs: Any) -> Any:
+        return _dlpack.make_capsule(
+            4096,
+            (2, 3),
+            (3, 1),
+            np.dtype(np.float32),
+            (2, 0),
+            versioned=max_version is not None,
+            flags=0,
+            release=self._release,
+        )
+
+    def _release(self) -> None:
+        self.released += 1
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_a_consumer_may_refuse_with_its_own_exception(version: Any) -> None:
+    x = Elsewhere()
+    for n in range(3):
+        with pytest.raises((RuntimeError, BufferError), match="device"):
+            np.from_dlpack(x if version else Old(x))
+        gc.collect()
+        assert x.released == n + 1
+
+
+class Old:
+    """A producer from before DLPack 1.0."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        self.__dlpack_device__ = x.__dlpack_device__
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        return self.x.__dlpack__(stream=stream)
+
+
+def test_the_structure_of_an_export() -> None:
+    for version, name in ((None, "dltensor"), ((1, 0), "dltensor_versioned")):
+        capsule = Elsewhere().__dlpack__(max_version=version)
+        assert name_of(capsule) == name
+        found = _dlpack.take(capsule)
+        assert found[:5] == (4096, (2, 3), (3, 1), np.float32, (2, 0))
+        assert not found.readonly
+
+
 def test_read_only_arrays_say_so(device: str) -> None:
     x = xp.broadcast_to(xp.arange(3.0), (2, 3))
-    h = np.from_dlpack(x)
+    h = to_numpy(x)
     np.testing.assert_array_equal(h, [[0, 1, 2]] * 2)
     if device == "cpu":
         assert not h.flags.writeable
@@ -340,7 +404,8 @@ def test_array_api_strict_takes_and_gives(device: str) -> None:
     strict = pytest.importorskip("array_api_strict")
     s = strict.asarray([1.0, 2.0, 3.0])
     np.testing.assert_array_equal(np.asarray(xp.from_dlpack(s)), [1, 2, 3])
-    t = strict.from_dlpack(xp.asarray([1.0, 2.0]))
+    x = xp.asarray([1.0, 2.0])
+    t = strict.from_dlpack(x if x.__dlpack_device__() == HOST else x.to_device("cpu"))
     assert float(strict.sum(t)) == 3.0
 
 
@@ -441,6 +506,57 @@ def test_torch_shares_memory() -> None:
         assert float(t[0]) == 5.0
         assert type(xp.asarray(t)) is xp.Array
         assert torch.asarray(xp.ones(3), device="cuda").is_cuda
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("cast", ["from_dlpack", "as_tensor"])
+def test_memory_is_not_reused_while_a_consumer_works(cast: str) -> None:
+    torch = pytest.importorskip("torch")
+    with xp.default_device("cuda"):
+        n = 1 << 20
+
+        def others() -> list[xp.Array]:
+            made = [xp.full(n, -1.0) * 1 for _ in range(8)]
+            xp.evaluate(*made)
+            return made
+
+        others()  # compiles
+        side = torch.cuda.Stream()
+        x = xp.full(n, 3.0) * 1
+        xp.evaluate(x)
+        with torch.cuda.stream(side):
+            t = getattr(torch, cast)(x, **({} if cast == "from_dlpack" else {"device": "cuda"}))
+            assert t.data_ptr() == x.gpudata
+            torch.cuda._sleep(400_000_000)
+            total = t.sum()
+        del t, x
+        kept = others()
+        assert not side.query()  # so the sum comes after what was written above
+        side.synchronize()
+        assert float(total) == 3.0 * n
+        del kept
+
+
+@pytest.mark.cuda
+def test_cupy_shares_memory() -> None:
+    cupy = pytest.importorskip("cupy")
+    with xp.default_device("cuda"):
+        x = xp.reshape(xp.arange(6.0), (2, 3)) * 2
+        for give in (cupy.from_dlpack, cupy.asarray):
+            c = give(x)
+            np.testing.assert_array_equal(cupy.asnumpy(c), [[0, 2, 4], [6, 8, 10]])
+            c[0, 0] = 50
+            cupy.cuda.Stream.null.synchronize()
+            assert float(x[0, 0]) == 50.0
+            x[0, 0] = 0
+        c = cupy.arange(4.0)
+        y = xp.from_dlpack(c)
+        y += 1
+        np.testing.assert_array_equal(cupy.asnumpy(c), [1, 2, 3, 4])
+        z = xp.asarray(c, copy=False)
+        np.testing.assert_array_equal(np.asarray(z * 2), [2, 4, 6, 8])
+        with xp.stream(cupy.cuda.Stream(non_blocking=True)):
+            np.testing.assert_array_equal(np.asarray(xp.asarray(c) + 1), [2, 3, 4, 5])
 
 
 # Pickle and copies.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lazyarr as xp
+from lazyarr.graph import share
 
 VALUES = np.arange(6, dtype=np.float32)
 
@@ -141,6 +142,34 @@ def test_operations_inside_host_run_at_the_call(kernel_device: str) -> None:
     w = x * 2  # lazy again
     assert xp.stats().launches == 0
     assert float(w[0]) == 800.0
+
+
+def test_an_upload_inside_host_is_over_before_the_next_write(kernel_device: str) -> None:
+    size = 8 << 20 if kernel_device == "cuda" else 1 << 12
+    x = xp.asarray(np.zeros(size, np.uint8)) + 0
+    with x.host("rw") as h:
+        for n in range(1, 4):
+            h[:] = n
+            y = x * 1
+            h[:] = 99
+            assert (int(xp.min(y)), int(xp.max(y))) == (n, n)
+
+
+def test_memory_held_elsewhere_is_written_and_old_readers_keep_theirs(kernel_device: str) -> None:
+    x = xp.asarray(VALUES) + 0
+    xp.evaluate(x)
+    value = x._cell.value
+    with share.device_lock(x._device):
+        share.give_memory(value, "test")  # as an export does where memory is shared
+        share.hold(value)
+    seen = np.asarray(x)
+    for mode in ("w", "rw"):
+        with x.host(mode) as h:
+            h[...] = 7
+        assert x.location == "device"  # where the holder looks
+        np.testing.assert_array_equal(x.get(), 7)
+        np.testing.assert_array_equal(seen, VALUES)
+    share.release(value)
 
 
 def test_writes_inside_host_are_seen_by_both(device: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes as dt
+from .. import _promotion
 from .._array import Array, copy_of
 from .._devices import parse_device
 from .._dtypes import FInfo, IInfo, finfo, iinfo, isdtype
 from .._host import move
-from .._promotion import can_cast, result_type
 from ._common import check_array, known_device
 
 __all__ = [
@@ -22,6 +22,26 @@ __all__ = [
     "isdtype",
     "result_type",
 ]
+
+
+def can_cast(from_: Any, to: Any, /) -> bool:
+    """Whether promotion takes a dtype, or an array's dtype, to the dtype ``to``. Forces nothing."""
+    return _promotion.can_cast(from_, to)
+
+
+def result_type(*arrays_and_dtypes: Any) -> dt.DType:
+    """Return the dtype that arrays, dtypes and scalars promote to together. Forces nothing.
+
+    Python scalars are applied last, to what the others promote to.
+
+    Raises
+    ------
+    TypeError
+        Where the standard defines no common dtype.
+    ValueError
+        If there is neither an array nor a dtype.
+    """
+    return _promotion.result_type(*arrays_and_dtypes)
 
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape
 
-_marks = itertools.count(1)
-_NO_SLOTS: dict[Value, int] = {}
-_NO_SCALARS: dict[int, int] = {}
-_WITH_SCALARS = (ConstSpec, IndexSpec, GatherSpec, ScatterSpec)
+_marks: Final = itertools.count(1)
+_NO_SLOTS: Final[dict[Value, int]] = {}
+_NO_SCALARS: Final[dict[int, int]] = {}
+_WITH_SCALARS: Final = (ConstSpec, IndexSpec, GatherSpec, ScatterSpec)
 
 
 class Tape:

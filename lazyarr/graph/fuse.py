@@ -16,7 +16,7 @@ Every cut is noted with its reason, for ``explain``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ..codegen.launch import Run, upload
 from . import calls
@@ -37,7 +37,7 @@ from .views import Shape
 _MAX_OPERANDS = 48
 _MAX_BODY = 400
 _MAX_RECOMPUTE = 2
-_POINTWISE_READERS = (Spec, GatherSpec, ScatterSpec)
+_POINTWISE_READERS: Final = (Spec, GatherSpec, ScatterSpec)
 
 
 class Plan:

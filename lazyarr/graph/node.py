@@ -11,7 +11,7 @@ write cannot reach it.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,9 +25,9 @@ DType = np.dtype[Any]
 # Bounds on laziness: a value whose tree is larger is evaluated when it is built. The work counts
 # operations and leaves of the tree, shared parts as often as they are used; leaves of half the
 # device's memory together count as much as it takes.
-MAX_WORK = 120
-_HALF_OF_MEMORY = 2 * MAX_WORK
-_LARGE = 1 << 28
+MAX_WORK: Final = 120
+_HALF_OF_MEMORY: Final = 2 * MAX_WORK
+_LARGE: Final = 1 << 28
 
 
 class LeafSpec:

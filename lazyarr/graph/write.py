@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import Final
 
 import numpy as np
 
@@ -43,7 +44,7 @@ from .views import (
     same_elements,
 )
 
-_RENAME_SHARE = 4
+_RENAME_SHARE: Final = 4
 
 
 def write(cell: Cell, view: View, root: Value) -> None:
@@ -223,23 +224,30 @@ def _references_alone() -> int:
     return _references(cell)
 
 
-_ALONE = _references_alone()
+_ALONE: Final = _references_alone()
 
 
 def _has_outside_readers(cell: Cell, root: Value) -> bool:
     """Whether anything but ``root`` will still read the cell's value after the write."""
     if _references(cell) == _ALONE:
         return False
+    # Each step is a function of its own: a loop's last value stays referenced until it returns.
     nodes, edges = _closure(root)
     old = id(cell.value)
-    own = sum(id(a) == old for v in nodes for a in v.args)
-    if _references(cell) - _ALONE > own:
+    if _references(cell) - _ALONE > _edges_to(old, nodes):
         return True
-    return any(
-        any(id(a) == old for a in nodes[n].args)
-        for n in _held_outside(nodes, edges)
-        if nodes[n] is not root
-    )
+    held = _held_outside(nodes, edges)
+    return _edges_to(old, [nodes[n] for n in held if nodes[n] is not root]) > 0
+
+
+def _edges_to(old: int, nodes: list[Value]) -> int:
+    """Return how many operands of nodes are the value with this id."""
+    count = 0
+    for v in nodes:
+        for a in v.args:
+            if id(a) == old:
+                count += 1
+    return count
 
 
 def _closure(root: Value) -> tuple[list[Value], dict[int, int]]:

@@ -91,20 +91,20 @@ _MATH_CONSTANTS = {
     "INFINITY": "(1.0f / 0.0f)",
     "HUGE_VALF": "(1.0f / 0.0f)",
     "HUGE_VAL": "(1.0 / 0.0)",
-    "NAN": "__builtin_bit_cast(float, 0x7fc00000)",
+    "NAN": "(-(0.0f / 0.0f))",
 }
 
 _CUDA_CONSTANTS = {
     "CUDART_INF_F": "(1.0f / 0.0f)",
-    "CUDART_NAN_F": "__builtin_bit_cast(float, 0x7fffffff)",
-    "CUDART_MIN_DENORM_F": "__builtin_bit_cast(float, 1)",
+    "CUDART_NAN_F": "__int_as_float(0x7fffffff)",
+    "CUDART_MIN_DENORM_F": "__int_as_float(1)",
     "CUDART_MAX_NORMAL_F": "3.402823466e+38f",
     "CUDART_PI_F": "3.141592654f",
     "CUDART_PIO2_F": "1.570796327f",
     "CUDART_PIO4_F": "0.785398163f",
     "CUDART_SQRT_TWO_F": "1.414213562f",
     "CUDART_INF": "(1.0 / 0.0)",
-    "CUDART_NAN": "__builtin_bit_cast(double, 0xfff8000000000000ull)",
+    "CUDART_NAN": "__longlong_as_double(0xfff8000000000000ull)",
     "CUDART_MIN_DENORM": "4.9406564584124654e-324",
     "CUDART_PI": "3.1415926535897931e+0",
     "CUDART_PIO2": "1.5707963267948966e+0",
@@ -195,7 +195,7 @@ def _typedefs(types: dict[str, str]) -> str:
 def _headers() -> dict[str, str]:
     mathematics = _defines(_MATH_CONSTANTS)
     integers = _typedefs(_INTEGERS) + _defines(_fixed_width_limits())
-    offsets = "#ifndef offsetof\n#define offsetof(type, member) __builtin_offsetof(type, member)\n"
+    offsets = "#ifndef offsetof\n#define offsetof(type, member) ((size_t)&((type*)0)->member)\n"
     offsets += "#endif\n"
     found = {
         "math.h": mathematics,

@@ -58,9 +58,10 @@ _SMALLEST = 256
 # Small blocks are kept ready, by size: PyCUDA's pool takes a microsecond to give one.
 _KEPT_BYTES = 1 << 18
 _KEPT_BLOCKS = 16
-# Waiting for the whole device is put off until so many blocks, or this share of the memory, need it.
+# Waiting for the device is put off until so many blocks, or this part of the memory, need it.
 _AWAY_BLOCKS = 256
 _AWAY_SHARE = 64
+_FREE = -2  # as ``used_on``: of memory that was given back
 _KERNEL_FAILURE = re.compile(
     "illegal|misaligned|unspecified launch failure|device-side assert|invalid program counter|"
     "invalid device .*address space|stack error|timed out"
@@ -394,13 +395,17 @@ class CudaBackend:
                 memory = released.popleft()
             except IndexError:  # another thread drains too
                 return
+            last = memory.used_on
+            if last == _FREE:  # released twice
+                continue
+            memory.used_on = _FREE
             self._used -= memory.nbytes
             home = memory.home
-            if memory.used_on == ANY_STREAM:
+            if last == ANY_STREAM:
                 self._put_away(memory)
                 continue
-            if memory.used_on != home.handle:
-                used_on = memory.used_on if self._live.get(memory.used_on) else 0
+            if last != home.handle:
+                used_on = last if self._live.get(last) else 0
                 if used_on != home.handle:
                     self._order(home.handle, used_on)
             _give_back(memory)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -39,8 +39,8 @@ class Location(Enum):
     DEVICE = "device"
 
 
-HOST = Location.HOST
-DEVICE = Location.DEVICE
+HOST: Final = Location.HOST
+DEVICE: Final = Location.DEVICE
 
 
 class Storage:
@@ -221,7 +221,7 @@ def _references_unheld() -> int:
     return _references(Storage(None, 1))
 
 
-_UNHELD = _references_unheld()
+_UNHELD: Final = _references_unheld()
 
 
 def from_host(backend: Backend | None, data: HostBytes) -> Storage:

@@ -1,8 +1,8 @@
 """Small programs that between them use every template of the code generator.
 
 Each gives the arrays to evaluate and what they must hold. ``test_emit`` checks that no template is
-left out, compiles their kernels for GPUs, and runs them again with 64-bit indices; compute-sanitizer
-runs them on a GPU.
+left out, compiles their kernels for GPUs, and runs them again with 64-bit indices;
+compute-sanitizer runs them on a GPU.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def data(*shape: int, dtype: str = "float32", seed: int = 0) -> Any:
 def flat_vectors_and_their_end() -> Result:
     a, b = data(1027, seed=1), data(1027, seed=2)
     x, y = xp.asarray(a), xp.asarray(b)
-    return [(xp.sqrt(x * x) + y * 2 - 0.5, np.sqrt(a * a) + b * 2 - np.float32(0.5)), (x - y, a - b)]
+    want = np.sqrt(a * a) + b * 2 - np.float32(0.5)
+    return [(xp.sqrt(x * x) + y * 2 - 0.5, want), (x - y, a - b)]
 
 
 @program
@@ -82,8 +83,44 @@ def strided_scalars() -> Result:
 def strided_in_four_dimensions() -> Result:
     a = data(3, 4, 5, 6)
     x = xp.asarray(a)
-    return [(x + xp.permute_dims(x[:, :, :4, :4], (0, 1, 3, 2))[:1, :1, :1, :1], a + a[:1, :1, :1, :1]),
-            (xp.permute_dims(x, (2, 0, 3, 1)) * 2, a.transpose(2, 0, 3, 1) * 2)]  # fmt: skip
+    turned = xp.permute_dims(x[..., :5], (0, 1, 3, 2)) + x[..., :5]
+    return [
+        (turned, a[..., :5].transpose(0, 1, 3, 2) + a[..., :5]),
+        (xp.permute_dims(x, (2, 0, 3, 1)) * 2, a.transpose(2, 0, 3, 1) * 2),
+    ]
+
+
+@program
+def long_rows() -> Result:
+    result: Result = []
+    for width in (257, 600, 1101):
+        a, row, column = data(5, width, seed=1), data(width, seed=2), data(5, 1, seed=3)
+        x, r, c = xp.asarray(a), xp.asarray(row), xp.asarray(column)
+        result += [
+            (x[:, ::-1] * r + c, a[:, ::-1] * row + column),
+            (x[::2, 1:] + xp.flip(x[::2, :-1]), a[::2, 1:] + np.flip(a[::2, :-1])),
+        ]
+        xp.evaluate(x * 1)
+        x[1:4, 1:] *= 2.0
+        a[1:4, 1:] *= 2
+        result.append((x, a))
+    b = data(3, 2, 300)
+    y = xp.asarray(b)
+    return [*result, (y + y[:, ::-1, ::-1] + y[:, :1], b + b[:, ::-1, ::-1] + b[:, :1])]
+
+
+@program
+def boxes_in_long_rows() -> Result:
+    result: Result = []
+    for key in (np.s_[1:4], np.s_[:, 3:-1], np.s_[1:-1, 1:-1], np.s_[::2, ::-3], np.s_[:, 1::2]):
+        a = data(6, 523)
+        x = xp.asarray(a)
+        old = x * 2
+        want = a * 2
+        x[key] = x[key] + 1
+        a[key] += 1
+        result += [(x, a), (old, want)]
+    return result
 
 
 @program
@@ -218,7 +255,10 @@ def gathers() -> Result:
         (x[moving], a[np.arange(5) * 2]),
         (xp.sum(x[moving], axis=0), ordered_sum(a[np.arange(5) * 2], (0,))),
         (x[x > 0.0], a[a > 0]),
-        (xp.take_along_axis(x, xp.reshape(r, (5, 1)), axis=0), np.take_along_axis(a, rows[:, None], 0)),
+        (
+            xp.take_along_axis(x, xp.reshape(r, (5, 1)), axis=0),
+            np.take_along_axis(a, rows[:, None], 0),
+        ),
     ]
 
 
@@ -243,30 +283,33 @@ def scatters() -> Result:
 def templates_of(key: KernelKey) -> set[str]:
     """Return the templates that a kernel uses."""
     if isinstance(key, MapKey):
-        found = {f"output {o.mode}" for o in key.outputs} | {f"input {o.mode}" for o in key.operands}
+        found = {f"output {o.mode}" for o in key.outputs}
+        found |= {f"input {o.mode}" for o in key.operands}
         flat = key.ndim == 1 and all(o.mode in ("flat", "scalar") for o in key.operands)
         form = "flat" if flat and all(o.mode == "flat" for o in key.outputs) else "strided"
-        found.add(f"map {form} {'vector' if key.vector > 1 else 'scalar'}")
+        kind = "rows" if key.rows else "vector" if key.vector > 1 else "scalar"
+        found.add(f"map {form} {kind}")
         found |= {"scatter"} if any(o.indices for o in key.outputs) else set()
         found |= {"gather"} if any(isinstance(i, Gather) for i in key.body) else set()
         found |= {"index"} if any(isinstance(i, Index) for i in key.body) else set()
         return found | ({"several outputs"} if len(key.outputs) > 1 else set())
     if isinstance(key, BoxKey):
         found = {"box stepped" if any(key.stepped) else "box"}
+        found |= {"box rows"} if key.inside.rows else set()
         return found | ({"box whole axis"} if any(key.whole) else set())
     if isinstance(key, ReduceKey):
         split = " split" if key.split else ""
         found = {f"{key.schedule} {key.lanes}{split}"}
         found |= {f"row vector{' ragged' if key.ragged else ''}"} if key.vector > 1 else set()
         return found | ({"several reductions"} if len(key.reductions) > 1 else set())
-    return {key.function}
+    return {getattr(key, "function", type(key).__name__)}
 
 
 TEMPLATES = {
-    "map flat vector", "map flat scalar", "map strided vector", "map strided scalar",
+    "map flat vector", "map flat scalar", "map strided vector", "map strided scalar", "map strided rows",
     "input flat", "input scalar", "input run", "input repeat", "input each",
     "output flat", "output run", "output each", "several outputs", "index", "gather", "scatter",
-    "box", "box stepped", "box whole axis",
+    "box", "box stepped", "box whole axis", "box rows",
     "row 4", "row 32", "row 256", "row 256 split", "row vector", "row vector ragged",
     "column 4", "column 32", "column 256", "column 256 split",
     "lz_scan_short", "lz_scan_long", "lz_transpose",

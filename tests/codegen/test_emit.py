@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,9 +100,7 @@ def _spread(corpus: dict[str, list[KernelKey]]) -> list[KernelKey]:
 
 @needs_nvrtc
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_nvrtc_takes_the_generated_kernels(
-    corpus: dict[str, list[KernelKey]], arch: str
-) -> None:
+def test_nvrtc_takes_the_generated_kernels(corpus: dict[str, list[KernelKey]], arch: str) -> None:
     keys = _spread(corpus)
     assert len(keys) >= len(TEMPLATES) // 2
     # One architecture sees all of them, the others every third: what differs is the back end.
@@ -139,11 +138,7 @@ def test_nvrtc_takes_the_device_functions(wide: bool) -> None:
 
 
 def test_every_file_of_kernels_is_in_the_corpus(corpus: dict[str, list[KernelKey]]) -> None:
-    from pathlib import Path
-
-    import lazyarr
-
-    package = Path(lazyarr.__file__).parent
+    package = Path(xp.__file__).parent
     folder = next(p for p in (package / "kernels", package.parent / "kernels") if p.is_dir())
     sources = [source_of(key) for keys in corpus.values() for key in keys]
     for path in folder.iterdir():
@@ -230,7 +225,9 @@ def test_an_operand_that_is_read_twice_is_loaded_once() -> None:
     assert len(key.body) == 4  # load, a * a, t * a, +
 
 
-@pytest.mark.parametrize("divisor", [1, 2, 3, 5, 7, 10, 64, 641, 65535, 65537, 2**30 + 1, 2**31 - 1])
+@pytest.mark.parametrize(
+    "divisor", [1, 2, 3, 5, 7, 10, 64, 641, 65535, 65537, 2**30 + 1, 2**31 - 1]
+)
 def test_magic_numbers_divide(divisor: int) -> None:
     d, m, s = magic(divisor)
     assert d == divisor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import lazyarr as xp
+from tests.property.support import eager
 from tests.traps.common import eq
 
 N = 64
@@ -78,7 +81,8 @@ def test_siblings_share_a_kernel(launches: Any) -> None:
     results = [a + 1, b * 2, c - 3]
     xp.evaluate(*results)
     assert launches() == 1
-    for x, want in zip(results, [np.asarray(a) + 1, np.asarray(b) * 2, np.asarray(c) - 3]):
+    wants = [np.asarray(a) + 1, np.asarray(b) * 2, np.asarray(c) - 3]
+    for x, want in zip(results, wants, strict=True):
         eq(x, want)
 
 
@@ -130,16 +134,18 @@ def test_reductions_over_different_axes_do_not(launches: Any) -> None:
     assert launches() == 2
 
 
-def test_work_after_a_reduction_is_a_second_kernel(launches: Any) -> None:
-    #   a --- mean # --- (a - mean)^2 --- sum #
+@pytest.mark.parametrize("axis", [0, 1])
+def test_work_after_a_reduction_is_a_second_kernel(launches: Any, axis: int) -> None:
+    #   a --- mean # --- (a - mean)^2 --- sum #     at most: rows may do with one
     #    \______________/
     a = leaf(8, 9)
-    d = a - xp.mean(a, axis=1, keepdims=True)
-    s = xp.sum(d * d, axis=1)
+    d = a - xp.mean(a, axis=axis, keepdims=True)
+    s = xp.sum(d * d, axis=axis)
     xp.evaluate(s)
-    assert launches() == 2
+    assert launches() <= 2
     n = np.asarray(a)
-    np.testing.assert_allclose(np.asarray(s), ((n - n.mean(1, keepdims=True)) ** 2).sum(1))
+    want = ((n - n.mean(axis, keepdims=True)) ** 2).sum(axis)
+    np.testing.assert_allclose(np.asarray(s), want)
 
 
 def test_no_cycle_between_merged_siblings(launches: Any) -> None:
@@ -291,7 +297,7 @@ def test_what_three_kernels_would_compute_is_stored(launches: Any) -> None:
     assert launches() == 0
 
 
-def test_a_repeated_step_reuses_its_plan(launches: Any, kernel_device: str) -> None:
+def test_a_repeated_step_reuses_its_plan(launches: Any) -> None:
     a = leaf()
     xp.evaluate(a * 2 + 1)
     plans = len(a.device.runtime.plans)
@@ -301,9 +307,7 @@ def test_a_repeated_step_reuses_its_plan(launches: Any, kernel_device: str) -> N
     assert launches() == 6
 
 
-def test_eager_mode_launches_each_operation(launches: Any, monkeypatch: Any) -> None:
-    from tests.property.support import eager
-
+def test_eager_mode_launches_each_operation(launches: Any) -> None:
     a = leaf()
     with eager():
         d = xp.sqrt(a * 2 + 1)
@@ -388,9 +392,6 @@ def test_what_is_held_is_a_reader_of_what_is_overwritten(device: str) -> None:
 
 
 def test_operators_as_functions_keep_their_operands(device: str) -> None:
-    import functools
-    import operator
-
     n = np.arange(12.0)
     x = xp.asarray(n)
     parts = [x[2:6] * 2, x[2:6] + 1]

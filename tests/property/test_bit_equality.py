@@ -72,7 +72,7 @@ def _fits(name: str, dtype: Any) -> bool:
 def run(program: Program, device: str, *, stepwise: bool, sums: bool = True) -> list[Any]:
     """Run a program; return every result as a NumPy array.
 
-    Stepwise, each operation is evaluated when it is built. Without ``sums``, float sums are left out.
+    Stepwise, each operation is evaluated when it is built. Without ``sums``, no float is summed.
     """
     results = [xp.asarray(n, device=device) for n in program.inputs]
     for step in program.steps:

@@ -29,7 +29,7 @@ from lazyarr.graph.numpy_ops import reduce_sum
 
 from .support import array_of, eager, keys, ordered_sum, same_bits
 
-SHAPES = [(12,), (3, 4), (4, 3), (4, 4), (2, 3, 4), (2, 16), (1, 5), (1,), (), (0, 3)]
+SHAPES = [(12,), (3, 4), (4, 3), (4, 4), (2, 3, 4), (2, 16), (3, 300), (1, 5), (1,), (), (0, 3)]
 KINDS = ["float64", "float32", "int32", "uint8", "bool"]
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
@@ -334,7 +334,8 @@ class ProgramOrder(RuleBasedStateMachine):
     @rule(a=pool, data=st.data(), k=st.integers(0, 3))
     def set_scalar(self, a: Pair, data: Any, k: int) -> None:
         if not a.writable:
-            if a.n.size and any(s == 0 and n > 1 for s, n in zip(a.n.strides, a.n.shape)):
+            axes = zip(a.n.strides, a.n.shape, strict=True)
+            if a.n.size and any(s == 0 and n > 1 for s, n in axes):
                 with pytest.raises(ValueError):
                     a.x[...] = True if a.n.dtype.kind == "b" else k
             return

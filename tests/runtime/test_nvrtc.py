@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from lazyarr import _config
 from lazyarr.runtime import nvrtc
 from lazyarr.runtime.base import CompileError
 from lazyarr.runtime.names import kernel_names
+from lazyarr.runtime.nvrtc_headers import HEADERS
 
 
 def has_nvrtc() -> bool:
@@ -94,6 +96,51 @@ def test_what_may_be_cached() -> None:
     assert not nvrtc.is_cacheable(ADD, ["-Ihere"])
     assert not nvrtc.is_cacheable("#include <x.h>\n" + ADD, [])
     assert not nvrtc.is_cacheable(ADD + '\n # include "x.h"', [])
+    assert not nvrtc.is_cacheable("#include <math.h>\n#include NAME\n" + ADD, [])
+    assert nvrtc.is_cacheable("#include <math.h>\n#include <cstdint>\n" + ADD, [])
+
+
+USES = """
+extern "C" __global__ void f(float* q, double* p, int64_t n, uint8_t* u) {
+  q[0] = std::sqrt(q[1]) * (float)M_PI + std::abs(q[2]) + INFINITY + NAN + FLT_MAX;
+  p[0] = std::pow(p[0], 2.0) + std::fma(p[1], p[2], p[3]) + HUGE_VAL;
+  u[0] = offsetof(float4, y) + std::isnan(q[0]) + UINT8_MAX + sizeof(std::uint64_t);
+  static_assert(INT64_MAX + INT64_MIN == -1 && UINT64_MAX == ~0ull && INT_MIN < 0, "");
+  static_assert(sizeof(std::size_t) == 8 && sizeof(int32_t) == 4 && INT16_MAX == 32767, "");
+  assert(n > 0);
+  std::printf("%d", (int)n);
+}
+"""
+
+
+@needs_nvrtc
+def test_well_known_headers(compiler: str) -> None:
+    names = "math.h cmath stdint.h cstdint cstddef float.h climits stdio.h cstdio cassert "
+    names += "cuda_runtime.h cstring stdlib.h"
+    includes = "".join(f"#include <{name}>\n" for name in names.split())
+    assert nvrtc.compile_cubin(includes + USES, "sm_90")
+    wrong = '#include <math.h>\n#include "stdio.h"\n' + BROKEN
+    with pytest.raises(CompileError, match="line 4"):
+        nvrtc.compile_cubin(wrong, "sm_90")
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", HEADERS)
+def test_every_macro_of_a_header(name: str) -> None:
+    macros = re.findall(r"#define (\w+) ", HEADERS[name])
+    uses = "".join(f"p[{n}] = (double)({macro});\n" for n, macro in enumerate(macros))
+    source = f'#include <{name}>\n#include "{name}"\n__global__ void f(double* p) {{\n{uses}}}'
+    assert nvrtc.compile_cubin(source, "sm_90")
+
+
+@needs_nvrtc
+def test_other_headers_need_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "#include <type_traits>\n" + ADD
+    if shutil.which("nvcc"):
+        assert nvrtc.compile_cubin(source, "sm_90").startswith(b"\x7fELF")
+    monkeypatch.setattr(nvrtc, "_nvcc", lambda: None)
+    with pytest.raises(CompileError, match="type_traits.*install nvcc"):
+        nvrtc.compile_cubin(source, "sm_90")
 
 
 def test_the_identity_tells_compilers_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from lazyarr.runtime import cuda_libraries
-from lazyarr.runtime.base import CompileError, KernelError, MatmulCall
+from lazyarr.runtime.base import ANY_STREAM, CompileError, KernelError, MatmulCall
 from lazyarr.runtime.pycuda_backend import CudaBackend, available
 
 cuda = pytest.mark.cuda
@@ -436,6 +436,38 @@ def test_matmul_over_nothing_is_zero(backend: CudaBackend) -> None:
     backend.matmul(call)
     assert not download(backend, out, np.float64).any()
     backend.matmul(call._replace(m=0))
+
+
+@cuda
+@pytest.mark.parametrize("nbytes", [1000, 1 << 20])
+def test_memory_that_others_used_is_not_given_out_again_at_once(
+    backend: CudaBackend, nbytes: int
+) -> None:
+    backend.free_cached()
+    memory = backend.allocate(nbytes)
+    address = memory.ptr
+    memory.used_on = ANY_STREAM
+    backend.release(memory)
+    del memory
+    with backend.batch():
+        others = [backend.allocate(nbytes) for _ in range(8)]
+    assert address not in [other.ptr for other in others]
+    assert len(backend._away) == 1
+    backend.free_cached()  # waits for the device
+    assert not backend._away
+
+
+@cuda
+def test_memory_that_others_used_comes_back_in_the_end(backend: CudaBackend) -> None:
+    used = backend.memory_info().used
+    for _ in range(1000):
+        memory = backend.allocate(1000)
+        memory.used_on = ANY_STREAM
+        backend.release(memory)
+        del memory
+        with backend.batch():
+            assert len(backend._away) < 300
+    assert backend.memory_info().used == used
 
 
 EXITS = {

@@ -10,7 +10,7 @@ import pytest
 
 import lazyarr as xp
 
-from .common import eq
+from .common import eq, kernel
 
 
 def test_106_read_only_numpy_arrays(device: str) -> None:
@@ -82,6 +82,44 @@ def test_112_strides_none_missing_or_spelled_out() -> None:
         p.__cuda_array_interface__.pop("strides", None)
         eq(xp.asarray(p), np.arange(6.0).reshape(2, 3))
         assert xp.ones((2, 3)).__cuda_array_interface__.get("strides") is None
+
+
+@pytest.mark.cuda
+def test_113_an_interface_waits_for_nothing() -> None:
+    torch = pytest.importorskip("torch")
+    with xp.default_device("cuda"):
+        x = xp.ones(1 << 10) * 3
+        want = x.__cuda_array_interface__
+        torch.cuda._sleep(1)  # loads it
+        torch.cuda._sleep(1_000_000_000)
+        end = torch.cuda.Event()
+        end.record()
+        xp.stats(reset=True)
+        for _ in range(100):
+            assert x.__cuda_array_interface__ == want
+        assert not end.query()
+        s = xp.stats()
+        assert (s.launches, s.h2d, s.d2h, s.evaluations) == (0, 0, 0, 0)
+
+
+@pytest.mark.cuda
+def test_113_a_kernel_of_another_librarys_arrays_waits_for_nothing() -> None:
+    torch = pytest.importorskip("torch")
+    source = 'extern "C" __global__ void add(float* p, const float* q) { p[threadIdx.x] += *q; }'
+    with xp.default_device("cuda"):
+        add = kernel(source, "add")
+        p, q = torch.zeros(32, device="cuda"), torch.ones(1, device="cuda")
+        x, y = xp.asarray(p, copy=False), xp.asarray(q, copy=False)
+        add((1,), (32,), (x, xp.In(y)))
+        torch.cuda._sleep(1)
+        torch.cuda._sleep(1_000_000_000)
+        end = torch.cuda.Event()
+        end.record()
+        for _ in range(100):
+            add((1,), (32,), (x, xp.In(y)))
+        assert not end.query()
+        xp.synchronize()
+        assert torch.all(p == 101)
 
 
 def test_115_numpy_on_the_left(device: str) -> None:

@@ -21,7 +21,8 @@ ROOT = Path(xp.__file__).parents[1]
 
 
 def _python(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environ = {**os.environ, "PYTHONPATH": path, **environment}
     return subprocess.run(
         [sys.executable, "-c", "import lazyarr as xp\n" + body],
         capture_output=True,
@@ -30,6 +31,56 @@ def _python(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
         env=environ,
         check=False,
     )
+
+
+BESIDE_TORCH = """
+import numpy as np
+FIRST
+a = torch.ones(4, device="cuda")
+event = torch.cuda.Event(enable_timing=True)
+event.record()
+x = xp.ones(4) + 1
+assert (np.asarray(x) == 2).all()
+other = torch.cuda.Event(enable_timing=True)
+other.record()
+other.synchronize()
+event.elapsed_time(other)
+assert np.asarray(xp.asarray(torch.fft.fft(a).real)).tolist() == [4, 0, 0, 0]
+try:
+    xp.SourceModule("__global__ void f() { no }")
+except xp.CompileError:
+    pass
+assert (np.asarray(x * 2) == 4).all()
+assert float((a @ a).cpu()) == 4
+"""
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize(
+    "first",
+    [
+        "import torch; torch.zeros(1, device='cuda')",
+        "xp.evaluate(xp.ones(3)); import torch",
+    ],
+    ids=["torch first", "lazyarr first"],
+)
+def test_121_torch_has_the_same_context(first: str) -> None:
+    pytest.importorskip("torch")
+    done = _python(BESIDE_TORCH.replace("FIRST", first), LAZYARR_DEVICE="cuda")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.cuda
+def test_127_a_silent_exit_beside_torch() -> None:
+    pytest.importorskip("torch")
+    body = (
+        "import torch; t = torch.from_dlpack(xp.ones(3) * 2); x = xp.from_dlpack(torch.ones(1, "
+        "device='cuda')); torch.ones(1, device='cuda'); xp.evaluate(x + 1); torch.kept = x, t"
+    )
+    done = _python(body, LAZYARR_DEVICE="cuda")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
 
 
 def test_122_worker_threads(device: str) -> None:
@@ -120,7 +171,8 @@ def test_136_a_cache_directory_that_cannot_be_used(
     else:
         place = Path("/proc/none/cache")
     body = "print(float(xp.sum(xp.ones(10) * 2)))"
-    done = _python(body, LAZYARR_DEVICE=kernel_device, LAZYARR_CACHE_DIR=str(place), HOME="/proc/no")
+    environment = {"LAZYARR_DEVICE": kernel_device, "LAZYARR_CACHE_DIR": str(place)}
+    done = _python(body, **environment, HOME="/proc/no")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "20.0\n"
     assert done.stderr.count("Warning") <= 1
