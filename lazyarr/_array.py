@@ -280,7 +280,7 @@ class Array:
         return _advanced_get(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        temporary = sys.getrefcount(value) <= _TEMPORARY
+        temporary = _references(value) <= _TEMPORARY
         if not views.is_basic_key(key):
             _advanced_set(self, key, value)
             return
@@ -619,7 +619,7 @@ def _take_right_side(dtype: DType, shape: Shape, value: Array, temporary: bool) 
 
 def _let_go(temporary: Array) -> None:
     """Take the value from an array that nobody else sees, so that it counts as no reader."""
-    if sys.getrefcount(temporary._cell) <= _CELL_ALONE:
+    if _cell_references(temporary) <= _CELL_ALONE:
         temporary._cell = _NOTHING
 
 
@@ -690,7 +690,7 @@ def binary(op: Op, x: Array, y: Any, reflected: bool = False) -> Any:
 
 
 def in_place(op: Op, x: Array, y: Any) -> Any:
-    temporary = sys.getrefcount(y) <= _TEMPORARY_OPERAND
+    temporary = _references(y) <= _TEMPORARY_OPERAND
     result = binary(op, x, y)
     if temporary and type(y) is Array and result is not NotImplemented:
         _let_go(y)
@@ -737,22 +737,26 @@ class _RefcountProbe:
         self.count = 0
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.count = sys.getrefcount(value)
+        self.count = _references(value)
 
     def __iadd__(self, other: Any) -> Any:
         return _probe_in_place(_OP_ADD, self, other)
 
 
 def _probe_in_place(op: Op, probe: _RefcountProbe, y: Any) -> Any:
-    probe.count = sys.getrefcount(y)
+    probe.count = _references(y)
     return probe
+
+
+def _references(value: Any) -> int:
+    return sys.getrefcount(value)
 
 
 def _temporary_references(statement: str) -> int:
     """Return the count of a temporary in a statement; -1 where a variable's looks the same.
 
-    Measured in a frame of its own, as a user's function runs it: compiled code counts differently,
-    and Python 3.14 lends a variable's reference to the stack.
+    Measured in a frame of its own, as a user's function runs it: Python 3.14 lends a variable's
+    reference to the stack.
     """
     counts = []
     for operand in ("object()", "variable"):
@@ -765,14 +769,15 @@ def _temporary_references(statement: str) -> int:
     return counts[0] if counts[1] > counts[0] else -1
 
 
-def _cell_references() -> int:
-    array = Array(const(0, dt.bool_, (), CPU))
+def _cell_references(array: Array) -> int:
     return sys.getrefcount(array._cell)
 
 
+# Counts of temporaries, and of a cell that one array holds. Compiled and interpreted code count
+# differently, so that each comes from the function that is used later.
 _TEMPORARY: Final = _temporary_references("probe[0] =")
-_TEMPORARY_OPERAND = _temporary_references("probe +=")
-_CELL_ALONE: Final = _cell_references()
+_TEMPORARY_OPERAND: Final = _temporary_references("probe +=")
+_CELL_ALONE: Final = _cell_references(Array(const(0, dt.bool_, (), CPU)))
 _NOTHING: Final = Cell(const(0, dt.bool_, (), CPU))
 # NumPy's names of the element-wise functions, where they differ from the standard's.
 _UFUNC_NAMES = {

@@ -274,6 +274,13 @@ def _held_outside(nodes: list[Value], edges: dict[int, int]) -> list[int]:
 
     A node that nobody else holds has the list's reference, the call's own, and one an edge.
     """
-    probe = [object()]
-    own = sys.getrefcount(probe[0])
-    return [n for n in range(len(nodes)) if sys.getrefcount(nodes[n]) - own > edges[id(nodes[n])]]
+    return [n for n in range(len(nodes)) if _listed(nodes, n) > edges[id(nodes[n])] + _LISTED]
+
+
+def _listed(nodes: list[Value], n: int) -> int:
+    return sys.getrefcount(nodes[n])
+
+
+# The count for a value that only a list holds. Compiled and interpreted code count differently, so
+# that each count comes from the function that is used later.
+_LISTED: Final = _listed([const(0, np.dtype("bool"), (), CPU)], 0)

@@ -74,6 +74,20 @@ _MATH_FUNCTIONS = [
     "trunc",
 ]
 
+# Constants by their bits: a division by zero would be made at run time. NVRTC 12 has no constant
+# expression for them.
+_FROM_BITS = """
+#ifndef LAZYARR_FLOAT
+#if __CUDACC_VER_MAJOR__ >= 13
+#define LAZYARR_FLOAT(bits) __builtin_bit_cast(float, bits)
+#define LAZYARR_DOUBLE(bits) __builtin_bit_cast(double, bits)
+#else
+#define LAZYARR_FLOAT(bits) __int_as_float(bits)
+#define LAZYARR_DOUBLE(bits) __longlong_as_double(bits)
+#endif
+#endif
+"""
+
 _MATH_CONSTANTS = {
     "M_E": "2.7182818284590452354",
     "M_LOG2E": "1.4426950408889634074",
@@ -88,23 +102,23 @@ _MATH_CONSTANTS = {
     "M_2_SQRTPI": "1.12837916709551257390",
     "M_SQRT2": "1.41421356237309504880",
     "M_SQRT1_2": "0.70710678118654752440",
-    "INFINITY": "(1.0f / 0.0f)",
-    "HUGE_VALF": "(1.0f / 0.0f)",
-    "HUGE_VAL": "(1.0 / 0.0)",
-    "NAN": "(-(0.0f / 0.0f))",
+    "INFINITY": "LAZYARR_FLOAT(0x7f800000)",
+    "HUGE_VALF": "LAZYARR_FLOAT(0x7f800000)",
+    "HUGE_VAL": "LAZYARR_DOUBLE(0x7ff0000000000000)",
+    "NAN": "LAZYARR_FLOAT(0x7fc00000)",
 }
 
 _CUDA_CONSTANTS = {
-    "CUDART_INF_F": "(1.0f / 0.0f)",
-    "CUDART_NAN_F": "__int_as_float(0x7fffffff)",
-    "CUDART_MIN_DENORM_F": "__int_as_float(1)",
+    "CUDART_INF_F": "LAZYARR_FLOAT(0x7f800000)",
+    "CUDART_NAN_F": "LAZYARR_FLOAT(0x7fffffff)",
+    "CUDART_MIN_DENORM_F": "LAZYARR_FLOAT(1)",
     "CUDART_MAX_NORMAL_F": "3.402823466e+38f",
     "CUDART_PI_F": "3.141592654f",
     "CUDART_PIO2_F": "1.570796327f",
     "CUDART_PIO4_F": "0.785398163f",
     "CUDART_SQRT_TWO_F": "1.414213562f",
-    "CUDART_INF": "(1.0 / 0.0)",
-    "CUDART_NAN": "__longlong_as_double(0xfff8000000000000ull)",
+    "CUDART_INF": "LAZYARR_DOUBLE(0x7ff0000000000000)",
+    "CUDART_NAN": "LAZYARR_DOUBLE(0xfff8000000000000)",
     "CUDART_MIN_DENORM": "4.9406564584124654e-324",
     "CUDART_PI": "3.1415926535897931e+0",
     "CUDART_PIO2": "1.5707963267948966e+0",
@@ -193,14 +207,14 @@ def _typedefs(types: dict[str, str]) -> str:
 
 
 def _headers() -> dict[str, str]:
-    mathematics = _defines(_MATH_CONSTANTS)
+    mathematics = _FROM_BITS + _defines(_MATH_CONSTANTS)
     integers = _typedefs(_INTEGERS) + _defines(_fixed_width_limits())
     offsets = "#ifndef offsetof\n#define offsetof(type, member) ((size_t)&((type*)0)->member)\n"
     offsets += "#endif\n"
     found = {
         "math.h": mathematics,
         "cmath": mathematics + _std(_MATH_FUNCTIONS),
-        "math_constants.h": _defines(_CUDA_CONSTANTS),
+        "math_constants.h": _FROM_BITS + _defines(_CUDA_CONSTANTS),
         "stdint.h": integers,
         "cstdint": integers + _std(list(_INTEGERS)),
         "stddef.h": offsets,

@@ -306,7 +306,8 @@ def templates_of(key: KernelKey) -> set[str]:
 
 
 TEMPLATES = {
-    "map flat vector", "map flat scalar", "map strided vector", "map strided scalar", "map strided rows",
+    "map flat vector", "map flat scalar",
+    "map strided vector", "map strided scalar", "map strided rows",
     "input flat", "input scalar", "input run", "input repeat", "input each",
     "output flat", "output run", "output each", "several outputs", "index", "gather", "scatter",
     "box", "box stepped", "box whole axis", "box rows",

@@ -482,11 +482,11 @@ class ProgramOrder(RuleBasedStateMachine):
             return a
         size = np.int64(a.n.size)
         if form == "next":
-            run(a.x, size, grid=(1,), block=(256,))
+            run(a.x, size, grid=(4,), block=(256,))
             a.n += np.float32(1)
             return a
         out = xp.empty_like(a.x)
-        run(xp.In(a.x), xp.Out(out), size, grid=(1,), block=(256,))
+        run(xp.In(a.x), xp.Out(out), size, grid=(4,), block=(256,))
         return self._add(_new(out, a.n * np.float32(2)))
 
     @rule(a=consumes(pool))
