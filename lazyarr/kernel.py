@@ -10,7 +10,6 @@ import math
 import operator
 import struct
 import time
-import weakref
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache
@@ -34,7 +33,6 @@ _CODES = {
     "b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q",
     "u8": "Q", "f2": "e", "f4": "f", "f8": "d", "?1": "b",
 }  # fmt: skip
-_counted: weakref.WeakSet[Any] = weakref.WeakSet()  # modules whose compilation was counted
 
 
 class _Marked:
@@ -105,6 +103,11 @@ class SourceModule:
     Notes
     -----
     Compiles at once, or takes the binary from the disk cache. Evaluates and copies nothing.
+
+    ``#include`` finds the C headers for mathematics, integers, limits and text (``<math.h>``,
+    ``<cmath>``, ``<stdint.h>``, ``<stdio.h>``, ...) and ``<cuda_runtime.h>`` without any files, and
+    a CUDA toolkit's headers where there is one (``CUDA_HOME``). A source that includes other files
+    is compiled by ``nvcc`` if NVRTC cannot find them, and is not kept in the disk cache.
     """
 
     def __init__(
@@ -135,9 +138,9 @@ class SourceModule:
         self._count(started)
 
     def _count(self, started: float) -> None:
-        if self._module in _counted:
+        if self._module.counted:
             return
-        _counted.add(self._module)
+        self._module.counted = True
         cached = self._module.cached
         if not cached:
             ledger.counters.compiles += 1

@@ -390,6 +390,32 @@ def test_compile_errors_show_the_users_line(
     assert "p[0] = undeclared;" in text
 
 
+@pytest.mark.parametrize("no_extern_c", [False, True])
+def test_well_known_headers_are_there(kernel_device: str, no_extern_c: bool) -> None:
+    source = """
+    #include <math.h>
+    #include <cmath>
+    #include "stdint.h"
+    #include <cstdint>
+    #include <stdio.h>
+    #include <float.h>
+    #include <limits.h>
+    #include <cuda_runtime.h>
+    extern "C" __global__ void f(double* p, int64_t* q, float x) {
+      p[0] = std::sqrt(x) + std::abs(-1.5) + M_PI;
+      p[1] = INFINITY;
+      p[2] = std::isnan(NAN) + FLT_MAX;
+      q[0] = INT64_MAX;
+      q[1] = INT_MIN;
+      q[2] = sizeof(std::uint16_t);
+    }"""
+    p, q = xp.zeros(3, dtype=xp.float64), xp.zeros(3, dtype=xp.int64)
+    f = xp.SourceModule(source, no_extern_c=no_extern_c).get_function("f")
+    f(p, q, np.float32(4), block=1)
+    assert np.asarray(p).tolist() == [3.5 + np.pi, np.inf, 1 + float(np.finfo("f4").max)]
+    assert np.asarray(q).tolist() == [2**63 - 1, -(2**31), 2]
+
+
 def test_templates_need_no_extern_c(kernel_device: str) -> None:
     source = """
     template <class T> __device__ T twice(T x) { return x + x; }

@@ -60,6 +60,7 @@ class Module(Protocol):
     names: tuple[str, ...]
     cached: bool  # the binary came from the disk cache, not from the compiler
     build_seconds: float
+    counted: bool  # somebody has reported the build
 
     def function(self, name: str) -> Function:
         """Return the function, or raise ``KeyError`` whose text lists the names that exist."""

@@ -146,6 +146,7 @@ class CudaModule:
         self.names = kernel_names(source)
         self.cached = False
         self.build_seconds = 0.0
+        self.counted = False
         self._binary = binary
         self._raw = raw
         self._functions: dict[str, CudaFunction] = {}

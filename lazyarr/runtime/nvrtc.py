@@ -24,7 +24,7 @@ from typing import Any
 
 from lazyarr import _config
 from lazyarr.runtime.base import CompileError, DeviceUnavailableError
-from lazyarr.runtime.nvrtc_headers import HEADERS
+from lazyarr.runtime.headers import HEADERS
 
 # Part of every key of the disk cache: raise it when the same inputs come to mean another binary.
 FORMAT_VERSION = 2

@@ -15,7 +15,7 @@ from lazyarr import _config
 from lazyarr.runtime import nvrtc
 from lazyarr.runtime.base import CompileError
 from lazyarr.runtime.names import kernel_names
-from lazyarr.runtime.nvrtc_headers import HEADERS
+from lazyarr.runtime.headers import HEADERS
 
 
 def has_nvrtc() -> bool:

@@ -140,6 +140,7 @@ class SimModule:
     def __init__(self, binary: bytes, cached: bool, build_seconds: float) -> None:
         self.cached = cached
         self.build_seconds = build_seconds
+        self.counted = False
         self._binary = binary
         self._library = _open(binary)
         weakref.finalize(self, dlclose, self._library._handle).atexit = False

@@ -1,12 +1,15 @@
 """What must be known of, and changed in, CUDA C before a C++ compiler can take it.
 
-Owns ``Prepared`` and ``prepare``: text in, text out, line numbers kept. Imports nothing of lazyarr.
+Owns ``Prepared`` and ``prepare``: text in, text out, line numbers kept. Imports ``headers``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from ..headers import HEADERS, MATH_FUNCTIONS
 
 _NOISE = re.compile(
     r"//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
@@ -35,33 +38,36 @@ _STATIC = re.compile(r"\b__shared__\b([^;{}]*);")
 _DECLARED = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?=,|$|=)")
 _INCLUDE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"])[^\n]*", re.MULTILINE)
 
-_INTEGER_TYPES = (
-    "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; "
-    "typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned int uint32_t; "
-    "typedef long int64_t; typedef unsigned long uint64_t; typedef unsigned long uintptr_t; "
-    "typedef long intptr_t;"
-)
-# The names these headers declare come with the simulator's own, so the line is left out.
+_INTEGERS = {
+    "int8_t": "signed char", "uint8_t": "unsigned char",
+    "int16_t": "short", "uint16_t": "unsigned short",
+    "int32_t": "int", "uint32_t": "unsigned int",
+    "int64_t": "long", "uint64_t": "unsigned long",
+    "intptr_t": "long", "uintptr_t": "unsigned long",
+    "intmax_t": "long", "uintmax_t": "unsigned long",
+}  # fmt: skip
+
+
+def _std(names: Iterable[str]) -> str:
+    return "namespace std { " + " ".join(f"using ::{name};" for name in names) + " }"
+
+
+_INTEGER_TYPES = " ".join(f"typedef {meaning} {name};" for name, meaning in _INTEGERS.items())
+# What these headers declare comes with the simulator's own: the line is left out, or replaced by
+# one with the rest.
 _KNOWN_HEADERS = {
-    "assert.h": "",
-    "cassert": "",
-    "cmath": "",
-    "cstddef": "",
-    "cstdint": _INTEGER_TYPES,
-    "cstdio": "",
-    "cstring": "",
-    "cuda.h": "",
-    "cuda_runtime.h": "",
-    "cuda_runtime_api.h": "",
-    "device_launch_parameters.h": "",
-    "math.h": "",
-    "math_constants.h": "",
-    "stddef.h": "",
+    **dict.fromkeys(HEADERS, ""),
     "stdint.h": _INTEGER_TYPES,
-    "stdio.h": "",
-    "string.h": "",
-    "vector_types.h": "",
+    "cstdint": f"{_INTEGER_TYPES} {_std(_INTEGERS)}",
+    "cmath": _std(MATH_FUNCTIONS),
+    "cstddef": _std(["size_t", "ptrdiff_t"]),
+    "cstdio": _std(["printf"]),
+    "cstdlib": _std(["abs", "size_t"]),
+    "cstring": _std(["__sim_memcpy", "__sim_memset", "size_t"]),
 }
+# These the compiler has itself.
+for _name in ("float.h", "cfloat", "limits.h", "climits"):
+    del _KNOWN_HEADERS[_name]
 
 
 class Prepared(NamedTuple):

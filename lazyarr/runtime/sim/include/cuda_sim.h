@@ -242,6 +242,23 @@ __SIM_FN void* __sim_memset(void* to, int byte, size_t n) {
 #define memmove(to, from, n) __sim_memcpy(to, from, n)
 #define memset(to, byte, n) __sim_memset(to, byte, n)
 
+// ---- macros of <stddef.h> and <stdint.h> ----------------------------------------------------
+
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#define INT8_MAX __INT8_MAX__
+#define INT8_MIN (-__INT8_MAX__ - 1)
+#define UINT8_MAX __UINT8_MAX__
+#define INT16_MAX __INT16_MAX__
+#define INT16_MIN (-__INT16_MAX__ - 1)
+#define UINT16_MAX __UINT16_MAX__
+#define INT32_MAX __INT32_MAX__
+#define INT32_MIN (-__INT32_MAX__ - 1)
+#define UINT32_MAX __UINT32_MAX__
+#define INT64_MAX __INT64_MAX__
+#define INT64_MIN (-__INT64_MAX__ - 1)
+#define UINT64_MAX __UINT64_MAX__
+#define SIZE_MAX __SIZE_MAX__
+
 __SIM_FN void __trap() { __sim_fail(__SIM_TRAP); }
 #define assert(condition) \
   ((condition) ? (void)0 : __sim_fail_text(__SIM_ASSERT, #condition, __LINE__))

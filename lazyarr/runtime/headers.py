@@ -1,8 +1,9 @@
-"""The C and C++ headers that users' kernels include most, for NVRTC, which has no files.
+"""The C and C++ headers that users' kernels include most, for compilers that have no files.
 
-Owns ``HEADERS``: name to text. NVRTC itself declares most of what such a header would: the
-mathematics, ``printf``, ``malloc``, ``memcpy``, ``assert``, ``size_t``, the CUDA runtime's types.
-What is here adds the rest: macros, the integer types, and names in ``std``. A change needs another
+Owns ``HEADERS``: name to text, for NVRTC; the simulator knows the same names. NVRTC itself declares
+most of what such a header would: the mathematics, ``printf``, ``malloc``, ``memcpy``, ``assert``,
+``size_t``, the CUDA runtime's types. What is here adds the rest: macros, the integer types, and
+names in ``std``. A change needs another
 ``FORMAT_VERSION`` of ``nvrtc``, since binaries are kept by source.
 """
 
@@ -10,69 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_MATH_FUNCTIONS = [
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "copysign",
-    "cos",
-    "cosh",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "fabs",
-    "fdim",
-    "floor",
-    "fma",
-    "fmax",
-    "fmin",
-    "fmod",
-    "frexp",
-    "hypot",
-    "ilogb",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "ldexp",
-    "lgamma",
-    "llrint",
-    "llround",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logb",
-    "lrint",
-    "lround",
-    "modf",
-    "nan",
-    "nearbyint",
-    "nextafter",
-    "pow",
-    "remainder",
-    "remquo",
-    "rint",
-    "round",
-    "scalbln",
-    "scalbn",
-    "signbit",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "tgamma",
-    "trunc",
-]
+MATH_FUNCTIONS = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
+    "copysign", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor",
+    "fma", "fmax", "fmin", "fmod", "frexp", "hypot", "ilogb", "isfinite", "isinf", "isnan",
+    "ldexp", "lgamma", "llrint", "llround", "log", "log10", "log1p", "log2", "logb", "lrint",
+    "lround", "modf", "nan", "nearbyint", "nextafter", "pow", "remainder", "remquo", "rint",
+    "round", "scalbn", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc",
+]  # fmt: skip
 
 # Constants by their bits: a division by zero would be made at run time. NVRTC 12 has no constant
 # expression for them.
@@ -213,7 +159,7 @@ def _headers() -> dict[str, str]:
     offsets += "#endif\n"
     found = {
         "math.h": mathematics,
-        "cmath": mathematics + _std(_MATH_FUNCTIONS),
+        "cmath": mathematics + _std(MATH_FUNCTIONS),
         "math_constants.h": _FROM_BITS + _defines(_CUDA_CONSTANTS),
         "stdint.h": integers,
         "cstdint": integers + _std(list(_INTEGERS)),
