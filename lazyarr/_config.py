@@ -28,7 +28,6 @@ class Config:
     cache_dir: str | None = None  # LAZYARR_CACHE_DIR; None: there is no home to put it in
     cache_size: int = DEFAULT_CACHE_SIZE  # LAZYARR_CACHE_SIZE, in bytes
     eager: bool = False  # LAZYARR_EAGER: evaluate every operation at once
-    debug: bool = False  # LAZYARR_DEBUG
     cxx: str | None = None  # LAZYARR_CXX: the C++ compiler of the simulator
     sim: bool = False  # LAZYARR_SIM: list the simulator in devices()
     pinned_budget: int | None = None  # LAZYARR_PINNED_BUDGET, in bytes; None: by the RAM
@@ -97,7 +96,6 @@ def read_config(environ: Mapping[str, str]) -> Config:
         cache_dir=_cache_dir(environ),
         cache_size=DEFAULT_CACHE_SIZE if size is None else size,
         eager=_flag(environ, "LAZYARR_EAGER", False),
-        debug=_flag(environ, "LAZYARR_DEBUG", False),
         cxx=environ.get("LAZYARR_CXX", "").strip() or None,
         sim=_flag(environ, "LAZYARR_SIM", False),
         pinned_budget=_size(environ, "LAZYARR_PINNED_BUDGET"),

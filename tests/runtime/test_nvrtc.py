@@ -14,8 +14,8 @@ import pytest
 from lazyarr import _config
 from lazyarr.runtime import nvrtc
 from lazyarr.runtime.base import CompileError
-from lazyarr.runtime.names import kernel_names
 from lazyarr.runtime.headers import HEADERS
+from lazyarr.runtime.names import kernel_names
 
 
 def has_nvrtc() -> bool:
