@@ -29,19 +29,27 @@ def gpu_milliseconds(run: Callable[[], object], repeat: int = 15) -> float:
     return statistics.median(times)
 
 
-def host_microseconds(run: Callable[[], object], calls: int = 600, groups: int = 9) -> float:
-    """Return the median host time of a call that only queues work, over groups of calls."""
-    for _ in range(calls // 2):
-        run()
-    times = []
-    for _ in range(groups):
-        xp.synchronize()
-        start = time.perf_counter()
+def host_microseconds(
+    runs: dict[str, Callable[[], object]], calls: int = 500, groups: int = 21
+) -> dict[str, float]:
+    """Return the median host time of calls that only queue work.
+
+    Groups of calls alternate between the programs, so that a change of the machine's speed meets
+    them all.
+    """
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
         for _ in range(calls):
             run()
-        times.append((time.perf_counter() - start) / calls * 1e6)
+    for _ in range(groups):
+        for name, run in runs.items():
+            xp.synchronize()
+            start = time.perf_counter()
+            for _ in range(calls):
+                run()
+            times[name].append((time.perf_counter() - start) / calls * 1e6)
     xp.synchronize()
-    return statistics.median(times)
+    return {name: statistics.median(found) for name, found in times.items()}
 
 
 def peers() -> dict[str, Any]:

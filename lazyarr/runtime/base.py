@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 HostBytes = npt.NDArray[np.uint8]
-Dim3 = tuple[int, int, int]
+Dim3 = tuple[int, ...]  # one to three extents; those left out are 1
 ANY_STREAM = -1  # of memory that was used on streams nobody told us
 
 

@@ -225,6 +225,8 @@ class SimModule:
         accesses: Sequence[Access],
     ) -> None:
         """Run one launch to its end, or raise ``KernelError``."""
+        grid = (*grid, *[1] * (3 - len(grid)))
+        block = (*block, *[1] * (3 - len(block)))
         _check_launch(function, grid, block, len(arguments), shared, len(accesses))
         request = _Request()
         request.kernel = function.index
