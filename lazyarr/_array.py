@@ -58,13 +58,14 @@ class Array:
     Operations build a graph and return at once; what forces them is listed in ``docs/laziness.md``.
     """
 
-    __slots__ = ("_cell", "_device", "_dtype", "_shape", "_view")
+    __slots__ = ("_cell", "_device", "_dtype", "_frozen", "_shape", "_view")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Value) -> None:
         self._cell = Cell(value)
         self._view: View | None = None  # None: all of the cell's elements, in order
         self._shape: Shape = value.shape
+        self._frozen = False  # a result of broadcast_to, or a view of one: read-only
         self._dtype: DType = value.spec.out_dtype
         self._device: Device = value.device
 
@@ -498,6 +499,14 @@ def view_of(x: Array, view: View) -> Array:
     result._cell = x._cell
     result._view = None if views.is_full(view, x._cell.value.size) else view
     result._shape = view.shape
+    result._frozen = x._frozen
+    return result
+
+
+def frozen_view(x: Array, view: View) -> Array:
+    """Return a read-only view of the same cell."""
+    result = view_of(x, view)
+    result._frozen = True
     return result
 
 
@@ -595,7 +604,7 @@ def _node(
 
 def assign(x: Array, view: View, value: Any, *, temporary: bool) -> None:
     """Write a value (an array or a scalar, broadcast and converted) to a view of x's cell."""
-    if any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
+    if x._frozen or any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
         raise ValueError("a broadcast array is read-only; copy it with xp.asarray(x, copy=True)")
     if type(value) is not Array:
         value = assigned(x, value)

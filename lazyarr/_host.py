@@ -45,7 +45,7 @@ def open_host(x: Array, mode: str) -> AbstractContextManager[npt.NDArray[Any]]:
         raise ValueError(f"unknown mode {mode!r} of host(); modes are 'r', 'w' and 'rw'")
     if mode == "r":
         return _reading(x)
-    if is_broadcast(x):
+    if x._frozen or is_broadcast(x):
         raise ValueError(
             f"a broadcast array of shape {x.shape} is read-only, so host({mode!r}) cannot open it; "
             "copy it with xp.asarray(x, copy=True)"

@@ -91,7 +91,7 @@ def export_dlpack(
         return _export_host_copy(x, versioned, explicit=dl_device is not None)
     if copy:
         x = _forced_copy(x)
-    readonly = is_broadcast(x) or _is_readonly(x)
+    readonly = x._frozen or is_broadcast(x) or _is_readonly(x)
     if readonly and not versioned:
         raise BufferError(
             "the array is read-only, which an unversioned DLPack capsule cannot say; "
@@ -337,7 +337,7 @@ def cuda_array_interface(x: Array) -> dict[str, Any]:
     strides = None
     if x._view is not None and not views.is_contiguous(x._view.shape, x._view.strides):
         strides = tuple(s * itemsize for s in x._view.strides)
-    readonly = storage.readonly or (strides is not None and is_broadcast(x))
+    readonly = x._frozen or storage.readonly or (strides is not None and is_broadcast(x))
     return {
         "shape": x._shape,
         "typestr": x._dtype.str,

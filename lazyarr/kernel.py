@@ -312,6 +312,11 @@ class KernelFunction:
             if mode == "r":
                 continue
             storage = x._cell.value.real
+            if x._frozen:
+                raise ValueError(
+                    f"kernel {self.name!r} cannot write {self._parameter(k)}: its array is "
+                    "broadcast, which makes it read-only"
+                )
             if storage is not None and (storage.readonly or storage.host_open):
                 reason = "read-only memory" if storage.readonly else "in use on the host"
                 raise ValueError(
@@ -462,6 +467,7 @@ def _ready(arrays: list[tuple[Array, str, int]], values: list[Any], handle: int)
             return False
         if mode != "r" and (
             storage.mirrored
+            or x._frozen
             or storage.readonly
             or storage.host_open
             or (has_readers(x._cell) and not storage.shared)

@@ -147,6 +147,8 @@ def get_advanced(x: Array, key: Any) -> Array:
 
 def set_advanced(x: Array, key: Any, value: Any) -> None:
     """Write ``x[key] = value`` for a key that holds arrays."""
+    if x._frozen:
+        raise ValueError("a broadcast array is read-only; copy it with xp.asarray(x, copy=True)")
     mask = _whole_mask(x, key)
     if mask is not None and _is_scalar(value):
         target = broadcast_mask(mask, x)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, assign, copy_of, view_of
+from .._array import Array, assign, copy_of, frozen_view, view_of
 from .._promotion import result_type
 from ..graph import views
 from ..graph.views import View
@@ -70,14 +70,14 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
         If x does not broadcast to the shape.
     """
     check_array(x, "broadcast_to")
-    return view_of(x, views.broadcast(x.view, check_shape(shape)))
+    return frozen_view(x, views.broadcast(x.view, check_shape(shape)))
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """Return read-only views of arrays with their common shape; ValueError if they do not fit."""
     given = [check_array(x, "broadcast_arrays") for x in arrays]
     shape = views.broadcast_shapes(*[x.shape for x in given])
-    return tuple(view_of(x, views.broadcast(x.view, shape)) for x in given)
+    return tuple(frozen_view(x, views.broadcast(x.view, shape)) for x in given)
 
 
 def expand_dims(x: Array, /, axis: Ints) -> Array:

@@ -98,7 +98,6 @@ class Backend(Protocol):
     target: str  # what a binary is for: "sm_90", "sim-x86_64"; part of every kernel key
     checked: bool  # launches must come with their ``Access`` records
     many_streams: bool  # a stream other than the null stream was ever used
-    multiprocessors: int
     memory_total: int  # bytes of device memory
 
     @property

@@ -232,7 +232,6 @@ class CudaBackend:
         device = _drv.Device(ordinal)
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
-        self.multiprocessors: int = device.get_attribute(_drv.device_attribute.MULTIPROCESSOR_COUNT)
         self.memory_total: int = device.total_memory()
         with cuda_process.busy():
             self.context = _retain(device)

@@ -235,3 +235,19 @@ def test_errors_come_at_the_call(device: str, name: str) -> None:
 def test_devices_do_not_mix(kernel_device: str) -> None:
     with pytest.raises(ValueError, match="to_device"):
         xp.concat([xp.ones(2), xp.ones(2, device="cpu")])
+
+
+def test_broadcast_results_are_read_only(device: str) -> None:
+    x = xp.zeros((5,), device=device)
+    for b in (xp.broadcast_to(x, (2, 5)), xp.broadcast_to(x, (5,)), xp.broadcast_arrays(x, x)[0]):
+        for write in (b, b[0, ...] if b.ndim == 2 else b[1:]):
+            with pytest.raises(ValueError, match="read-only"):
+                write[...] = 1.0
+            with pytest.raises(ValueError, match="read-only"):
+                write[xp.asarray([0], device=device)] = 1.0
+            with pytest.raises(ValueError, match="read-only"), write.host("rw"):
+                pass
+    check(x, np.zeros(5))
+    copy = xp.asarray(xp.broadcast_to(x, (2, 5)), copy=True)
+    copy[0, 0] = 1.0
+    assert float(xp.sum(copy)) == 1.0

@@ -35,7 +35,7 @@ def test_it_fills_in_the_protocol(backend):
     assert typed.kind == "sim"
     assert typed.checked
     assert typed.target.startswith("sim-")
-    assert typed.multiprocessors > 0
+    assert typed.memory_total > 0
     assert typed.stream_handle == 0
     assert typed.host_buffer(10).shape == (10,)
     typed.synchronize()

@@ -71,7 +71,6 @@ class SimBackend:
     kind = "sim"
     checked = True
     many_streams = False
-    multiprocessors = 4
     memory_total = 1 << 34
     stream_handle = 0
 

@@ -38,6 +38,11 @@ class Block:
         self.view = self._whole[self.ptr - start : self.ptr - start + nbytes]
         ctypes.memset(start, POISON, self._whole.nbytes)
 
+    @property
+    def cost(self) -> int:
+        """The bytes that keeping the block costs, gaps and bookkeeping included."""
+        return int(self._whole.nbytes) + 512
+
     def poison(self) -> None:
         """Overwrite the contents."""
         ctypes.memset(self.ptr, POISON, self.nbytes)
@@ -94,9 +99,9 @@ class Pool:
                 if block.nbytes <= _QUARANTINE_BLOCK:
                     block.poison()
                     self._quarantine.append(block)
-                    self._quarantined += block.nbytes
+                    self._quarantined += block.cost
                 while self._quarantined > _QUARANTINE_BYTES:
-                    self._quarantined -= self._quarantine.popleft().nbytes
+                    self._quarantined -= self._quarantine.popleft().cost
 
     def free_cached(self) -> None:
         """Let go of the quarantined blocks."""
@@ -109,7 +114,8 @@ class Pool:
         """Return the figures of ``Backend.memory_info``."""
         self.drain()
         total = _total_memory()
-        pooled = self._used + self._quarantined
+        with self._lock:
+            pooled = self._used + sum(block.nbytes for block in self._quarantine)
         return MemoryInfo(self._used, self._peak, pooled, max(0, total - pooled), total)
 
     def find(self, ptr: int) -> Block | None:
