@@ -479,6 +479,16 @@ class Array:
         return _write_back("matmul", self, _matmul(self, other))
 
 
+def force_arrays(arrays: tuple[Any, ...]) -> None:
+    """Make arrays real; ``xp.evaluate`` without its frame."""
+    values: list[Value] = []
+    for x in arrays:
+        if type(x) is not Array:
+            raise TypeError(f"evaluate takes lazyarr arrays, not {type(x).__name__}")
+        values.append(x._cell.value)
+    evaluate.force(values, "evaluate")
+
+
 def _bad_devices(x: Array, y: Array) -> ValueError:
     return ValueError(
         f"arrays are on different devices: {x._device} and {y._device}; "

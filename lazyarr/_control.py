@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ._array import Array
+from ._array import Array, force_arrays
 from ._devices import CPU, Device, parse_device, scoped_default, set_process_default
-from .graph import evaluate as graph
 from .ledger import Stats, counters
 from .runtime import select
 from .runtime.base import MemoryInfo
@@ -34,12 +33,7 @@ def evaluate(*arrays: Array) -> None:
     TypeError
         If something else than lazyarr arrays is given.
     """
-    try:
-        values = [x._cell.value for x in arrays]
-    except AttributeError:
-        wrong = next(type(x).__name__ for x in arrays if type(x) is not Array)
-        raise TypeError(f"evaluate takes lazyarr arrays, not {wrong}") from None
-    graph.force(values, "evaluate")
+    force_arrays(arrays)
 
 
 def synchronize(device: Any = None) -> None:

@@ -184,7 +184,13 @@ class Launcher:
         ctypes.memmove(self._parameters, arguments, size)
         self._size.value = size
         code = self._driver._cuLaunchKernel(
-            self._function, *grid, *block, shared, stream, None, self._extra
+            self._function,
+            *(*grid, 1, 1)[:3],
+            *(*block, 1, 1)[:3],
+            shared,
+            stream,
+            None,
+            self._extra,
         )
         if code:
             what = f"launching {self._name!r} with grid {grid}, block {block}, shared {shared}"

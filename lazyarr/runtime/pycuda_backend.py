@@ -350,7 +350,11 @@ class CudaBackend:
         size = (nbytes + _SMALLEST - 1) & -_SMALLEST
         blocks = stream.blocks.get(size)
         if blocks:
-            memory = blocks.pop()
+            try:
+                memory = blocks.pop()
+            except IndexError:  # another thread took it
+                self._used -= nbytes
+                return self.allocate(nbytes)
             memory.nbytes = nbytes
             memory.used_on = stream.handle
             return memory
@@ -383,7 +387,19 @@ class CudaBackend:
                     _keep_a_block(pool)
 
     def release(self, memory: Memory) -> None:
-        """Queue the memory to be given back. Safe in any finalizer: it only appends."""
+        """Give the memory back. Safe in any finalizer: it only appends.
+
+        A small block that only its own stream used is ready at once: the stream keeps the order.
+        """
+        assert isinstance(memory, CudaMemory)
+        home = memory.home
+        if memory.used_on == home.handle:
+            blocks = home.blocks.get(memory.size)
+            if blocks is not None and len(blocks) < _KEPT_BLOCKS:
+                memory.used_on = _FREE
+                self._used -= memory.nbytes
+                blocks.append(memory)
+                return
         self.released.append(memory)
 
     def drain(self) -> None:
