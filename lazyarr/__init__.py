@@ -6,6 +6,7 @@ steers devices, evaluation and copies. See ``docs/``.
 
 from math import e, inf, nan, pi
 
+from . import _slots
 from ._array import Array
 from ._control import (
     default_device,
@@ -155,6 +156,8 @@ __array_api_version__ = "2025.12"
 __version__ = "0.1.0"
 
 newaxis = None
+
+_slots.complete()
 
 __all__ = [
     "Array",

@@ -52,11 +52,7 @@ _OP_GE: Final = OPS["greater_equal"]
 
 
 class Array:
-    """An n-dimensional array on a device, with a current location of its bytes.
-
-    Made by ``asarray``, the creation functions and every operation; not by calling ``Array``.
-    Operations build a graph and return at once; what forces them is listed in ``docs/laziness.md``.
-    """
+    """An n-dimensional array: a cell, and a view of it. Users' text is in ``_slots``."""
 
     __slots__ = ("_cell", "_device", "_dtype", "_frozen", "_shape", "_view")
     __hash__ = None  # type: ignore[assignment]

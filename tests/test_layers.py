@@ -39,7 +39,7 @@ LEVELS: list[set[str]] = [
     },
     {"lazyarr.codegen"},
     {"lazyarr.graph"},
-    {"lazyarr._array", "lazyarr._host", "lazyarr._repr"},
+    {"lazyarr._array", "lazyarr._host", "lazyarr._repr", "lazyarr._slots"},
     {
         "lazyarr.api",
         "lazyarr.kernel",

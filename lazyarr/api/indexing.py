@@ -150,7 +150,7 @@ def set_advanced(x: Array, key: Any, value: Any) -> None:
     if x._frozen:
         raise ValueError("a broadcast array is read-only; copy it with xp.asarray(x, copy=True)")
     mask = _whole_mask(x, key)
-    if mask is not None and _is_scalar(value):
+    if mask is not None and mask.size and _is_scalar(value):
         target = broadcast_mask(mask, x)
         chosen = elementwise(OPS["where"], target, _cast_scalar(x, value), x)
         assign(x, x.view, chosen, temporary=True)
@@ -198,7 +198,11 @@ def broadcast_mask(mask: Array, x: Array) -> Array:
 
 
 def _check_mask(mask: Array, shape: Shape, axis: int = 0) -> None:
-    if mask.shape != shape[axis : axis + mask.ndim]:
+    """The standard: each axis of a mask is as long as the one that it picks from, or empty."""
+    theirs = shape[axis : axis + mask.ndim]
+    if mask.ndim != len(theirs) or any(
+        n not in (m, 0) for n, m in zip(mask.shape, theirs, strict=True)
+    ):
         raise IndexError(
             f"a boolean index of shape {mask.shape} does not match the axes "
             f"{shape[axis : axis + mask.ndim]} that it picks from"

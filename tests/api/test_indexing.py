@@ -154,6 +154,16 @@ def test_masks_that_do_not_fit(device: str) -> None:
         x[x]
 
 
+def test_an_empty_mask_picks_nothing(device: str) -> None:
+    # The standard lets an axis of a mask be empty whatever it picks from.
+    x = xp.asarray(SOURCE, device=device)
+    for shape in ((0, 5), (4, 0), (0, 0), (0,)):
+        mask = xp.zeros(shape, dtype=xp.bool, device=device)
+        assert x[mask].shape == (0, *SOURCE.shape[len(shape) :])
+        x[mask] = 1.0
+    check(x, SOURCE)
+
+
 def test_gathers_fuse_and_copy_nothing(device: str) -> None:
     if device == "cpu":
         return
