@@ -237,7 +237,23 @@ def _has_outside_readers(cell: Cell, root: Value) -> bool:
     if _references(cell) - _ALONE > _edges_to(old, nodes):
         return True
     held = _held_outside(nodes, edges)
-    return _edges_to(old, [nodes[n] for n in held if nodes[n] is not root]) > 0
+    return _needs(old, [nodes[n] for n in held if nodes[n] is not root])
+
+
+def _needs(old: int, stack: list[Value]) -> bool:
+    """Whether pending nodes read, at any depth, the value with this id."""
+    seen: set[int] = set()
+    while stack:
+        v = stack.pop()
+        if id(v) in seen:
+            continue
+        seen.add(id(v))
+        for a in v.args:
+            if id(a) == old:
+                return True
+            if a.real is None:
+                stack.append(a)
+    return False
 
 
 def _edges_to(old: int, nodes: list[Value]) -> int:
