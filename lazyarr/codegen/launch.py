@@ -195,17 +195,20 @@ class KernelStep:
     __slots__ = (
         "block",
         "checked",
-        "fresh",
         "grid",
         "kernel",
         "key",
+        "made",
         "moved",
+        "moves",
         "name",
         "nbytes",
         "pack",
         "pointers",
         "scalars",
         "scratch",
+        "sizes",
+        "slots",
         "tail",
         "tickets",
     )
@@ -229,10 +232,18 @@ class KernelStep:
         self.key = key
         self.name = describe(key)
         self.pointers = tuple(pointers)
+        self.slots: list[int] = [p.slot for p in pointers]
+        # Which pointers are moved from their storage's start, and how.
+        self.moves: list[tuple[int, int, int, int]] = [
+            (k, p.operand, p.itemsize, p.shift)
+            for k, p in enumerate(pointers)
+            if p.operand >= 0 or p.shift
+        ]
         self.scalars = tuple(n for n, _ in scalars)
         self.grid = _trimmed(grid)
         self.block = _trimmed(block)
-        self.fresh = tuple(fresh)
+        self.made: list[int] = [f.slot for f in fresh]
+        self.sizes: list[int] = [f.nbytes for f in fresh]
         self.nbytes = nbytes
         self.scratch = tuple(scratch)
         self.tickets = tickets
@@ -249,13 +260,15 @@ class KernelStep:
         """Allocate the outputs, pack and launch."""
         backend = run.backend
         storages = run.storages
-        for slot, nbytes in self.fresh:
-            storages[slot] = Storage(backend, nbytes)
-        offsets = run.offsets
-        values: list[Any] = [
-            storages[slot].ptr + ((offsets[operand] if operand >= 0 else 0) + shift) * itemsize  # type: ignore[union-attr]
-            for slot, operand, itemsize, shift, _, _ in self.pointers
-        ]
+        for k, slot in enumerate(self.made):
+            storages[slot] = Storage(backend, self.sizes[k])
+        values: list[Any] = []
+        for slot in self.slots:
+            storage = storages[slot]
+            assert storage is not None
+            values.append(storage.ptr)
+        for k, operand, itemsize, shift in self.moves:
+            values[k] += ((run.offsets[operand] if operand >= 0 else 0) + shift) * itemsize
         held = self._scratch(run, values) if self.scratch or self.checked else None
         for n in self.scalars:
             value = run.scalars[n]
