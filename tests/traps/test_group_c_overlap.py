@@ -149,3 +149,20 @@ def test_50_a_mask_that_is_a_view_of_the_target(device: str) -> None:
     b = xp.asarray([True, True, False, True])
     b[b] = False
     eq(b, [False] * 4)
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(1, None), slice(3, 4)])
+def test_a_held_chain_of_operations_is_written_over_what_it_reads(
+    device: str, rows: slice
+) -> None:
+    n = np.arange(24).reshape(4, 6)
+    a = xp.asarray(n)
+    part = a[rows, 0]
+    held = part * 3 + 1  # reads the old values through an operation that nobody holds
+    part[...] = held
+    eq(held, n[rows, 0] * 3 + 1)
+    eq(part, n[rows, 0] * 3 + 1)
+    b = xp.asarray(n)
+    held = xp.sqrt(xp.astype(b[rows] * 2 + 1, xp.float64)) + 0.5
+    b[rows] += xp.astype(held, xp.int64)
+    eq(held, np.sqrt((n[rows] * 2 + 1).astype(float)) + 0.5)
