@@ -266,9 +266,9 @@ def main() -> None:
     libs = peers()
     table = Table()
     rng = np.random.default_rng(2026)
-    memory_rows(table, rng, libs)
-    heat_rows(table, rng, libs)
     host_rows(table, rng, libs)
+    heat_rows(table, rng, libs)
+    memory_rows(table, rng, libs)
     process_rows(table)
     if arguments.out is None:
         return

@@ -616,9 +616,7 @@ def assign(x: Array, view: View, value: Any, *, temporary: bool) -> None:
         value = assigned(x, value)
     elif value._cell is x._cell and views.same_elements(value.view, view):
         return  # what `x[key] op= y` writes back after the view was written in place
-    if value._device is not x._device:
-        raise _bad_devices(x, value)
-    _check_assigned_dtype(x._dtype, value._dtype)
+    check_assigned(x, value)
     if views.broadcast_shapes(value._shape, view.shape) != view.shape:
         raise ValueError(f"cannot write an array of shape {value._shape} to shape {view.shape}")
     root = _take_right_side(x._dtype, view.shape, value, temporary)
@@ -644,6 +642,13 @@ def assigned(x: Array, value: Any) -> Array:
         _check_assigned_dtype(x._dtype, dtype)
         return Array(const(scalar_value(value, dtype), dtype, (), x._device))
     return as_operand(np.asarray(value) if isinstance(value, (list, tuple)) else value, x._device)
+
+
+def check_assigned(x: Array, value: Array) -> None:
+    """Raise unless an array may be written to x: of its device, and of a dtype that fits."""
+    if value._device is not x._device:
+        raise _bad_devices(x, value)
+    _check_assigned_dtype(x._dtype, value._dtype)
 
 
 def _check_assigned_dtype(target: DType, source: DType) -> None:

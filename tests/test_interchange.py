@@ -527,7 +527,7 @@ def test_memory_is_not_reused_while_a_consumer_works(cast: str) -> None:
         with torch.cuda.stream(side):
             t = getattr(torch, cast)(x, **({} if cast == "from_dlpack" else {"device": "cuda"}))
             assert t.data_ptr() == x.gpudata
-            torch.cuda._sleep(400_000_000)
+            torch.cuda._sleep(2_000_000_000)
             total = t.sum()
         del t, x
         kept = others()

@@ -28,6 +28,7 @@ from ._common import fill_scalar, known_device
 from .manipulation import stack
 
 _INT64_MAX = 2**63 - 1
+_MAX_DEPTH = 64  # NumPy's; a list that contains itself has no end
 
 
 def asarray(
@@ -147,14 +148,17 @@ def _leaves(obj: Any) -> tuple[list[Array], list[Any]]:
     """Return the lazyarr arrays inside nested lists and tuples, and everything else there."""
     arrays: list[Array] = []
     others: list[Any] = []
-    nested = [obj]
+    nested = [(obj, 1)]
     while nested:
-        for part in nested.pop():
+        items, depth = nested.pop()
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"asarray: sequences are nested deeper than {_MAX_DEPTH} levels")
+        for part in items:
             kind = type(part)
             if kind is Array:
                 arrays.append(part)
             elif kind is list or kind is tuple:
-                nested.append(part)
+                nested.append((part, depth + 1))
             else:
                 others.append(part)
     return arrays, others

@@ -14,13 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _dtypes as dt
-from .._array import Array, as_operand, assign, assigned, copy_of, elementwise, view_of, wrap
+from .._array import (
+    Array,
+    as_operand,
+    assign,
+    assigned,
+    check_assigned,
+    copy_of,
+    elementwise,
+    view_of,
+    wrap,
+)
 from ..graph import evaluate, interpret, views
 from ..graph.node import Value, call_spec, gather_spec, scatter_spec
 from ..graph.optable import OPS, REDUCE_OPS
 from ..graph.read import read_host
 from ..graph.views import Shape, View
-from ..graph.write import own_storage, right_side
+from ..graph.write import check_writable, own_storage, right_side
 from ..storage import transfer
 from ..storage.storage import HOST
 from .creation import arange, asarray, empty
@@ -129,6 +139,11 @@ def as_index(indices: Any, x: Array) -> Array:
         indices = np.asarray(indices, np.int64 if len(indices) == 0 else None)
     if isinstance(indices, np.generic):
         indices = np.asarray(indices)
+    if not isinstance(indices, (Array, np.ndarray)):
+        raise IndexError(
+            "an index is an integer, a slice, '...', None or an array of integers or booleans, "
+            f"not {type(indices).__name__}"
+        )
     result = as_operand(indices, x.device)
     if result.device is not x.device:
         raise ValueError(
@@ -149,13 +164,21 @@ def set_advanced(x: Array, key: Any, value: Any) -> None:
     """Write ``x[key] = value`` for a key that holds arrays."""
     if x._frozen:
         raise ValueError("a broadcast array is read-only; copy it with xp.asarray(x, copy=True)")
+    storage = x._cell.value.real
+    if storage is not None:
+        check_writable(storage)
     mask = _whole_mask(x, key)
     if mask is not None and mask.size and _is_scalar(value):
         target = broadcast_mask(mask, x)
         chosen = elementwise(OPS["where"], target, _cast_scalar(x, value), x)
         assign(x, x.view, chosen, temporary=True)
         return
-    _scatter(x, _resolve(x, key), value)
+    if storage is None or not storage.host_open or storage.backend is None:
+        _scatter(x, _resolve(x, key), value)
+        return
+    changed = copy_of(x)  # whoever has x open on the host looks there
+    _scatter(changed, _resolve(changed, key), value)
+    assign(x, x.view, changed, temporary=False)
 
 
 def _is_scalar(value: Any) -> bool:
@@ -447,6 +470,7 @@ def _scatter(x: Array, plan: Plan, value: Any) -> None:
 
     known = _known_on_host(plan)
     value = assigned(x, value)
+    check_assigned(x, value)
     if views.broadcast_shapes(value.shape, plan.shape) != plan.shape:
         raise ValueError(f"cannot write an array of shape {value.shape} to shape {plan.shape}")
     if math.prod(plan.shape) == 0:

@@ -256,7 +256,7 @@ def basic_index(view: View, key: Any) -> View:
             else:
                 length = 0
             shape.append(length)
-            strides.append(s * step)
+            strides.append(s * step if length > 1 else s)  # a step can be huge
         else:
             index: int = operator.index(part)
             if not -n <= index < n:

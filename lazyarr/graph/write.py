@@ -62,10 +62,8 @@ def write(cell: Cell, view: View, root: Value) -> None:
         return
     old = cell.value
     storage = old.real
-    if storage is not None and storage.readonly:
-        raise ValueError(
-            "this array shares read-only memory; copy it with xp.asarray(x, copy=True)"
-        )
+    if storage is not None:
+        check_writable(storage)
     if old.device.kind == "cpu":
         _write_host(old, view, root)
         return
@@ -79,6 +77,14 @@ def write(cell: Cell, view: View, root: Value) -> None:
         else:
             del old  # or it would count as a reader
             _write_part(cell, view, root)
+
+
+def check_writable(storage: Storage) -> None:
+    """Raise ValueError for memory that may not be written."""
+    if storage.readonly:
+        raise ValueError(
+            "this array shares read-only memory; copy it with xp.asarray(x, copy=True)"
+        )
 
 
 def right_side(dtype: DType, shape: Shape, right: Value, right_view: View) -> Value:

@@ -341,3 +341,10 @@ def test_scalars_are_never_copied(kernel_device: str) -> None:
     xp.stats(reset=True)
     xp.evaluate(xp.full(3, 2.0) + xp.asarray(2.0) * xp.asarray(np.float64(3)))
     assert xp.stats().h2d == 0
+
+
+def test_asarray_of_a_list_that_contains_itself(device: str) -> None:
+    endless: list[object] = [1]
+    endless.append(endless)
+    with pytest.raises(ValueError, match="nested deeper"):
+        xp.asarray(endless)

@@ -152,9 +152,7 @@ def test_50_a_mask_that_is_a_view_of_the_target(device: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(1, None), slice(3, 4)])
-def test_a_held_chain_of_operations_is_written_over_what_it_reads(
-    device: str, rows: slice
-) -> None:
+def test_a_held_chain_is_written_over_what_it_reads(device: str, rows: slice) -> None:
     n = np.arange(24).reshape(4, 6)
     a = xp.asarray(n)
     part = a[rows, 0]
