@@ -17,7 +17,6 @@ import numpy as np
 
 from .._devices import Device
 from ..storage.storage import Storage
-from .optable import ReduceSpec, Spec
 from .views import Shape
 
 DType = np.dtype[Any]
@@ -112,18 +111,6 @@ class CallSpec:
         self.name = name
         self.out_dtype = dtype
 
-
-AnySpec = (
-    Spec
-    | ReduceSpec
-    | LeafSpec
-    | ConstSpec
-    | IndexSpec
-    | BoxSpec
-    | GatherSpec
-    | ScatterSpec
-    | CallSpec
-)
 
 _interned: dict[Any, Any] = {}
 
