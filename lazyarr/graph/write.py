@@ -29,8 +29,9 @@ from .._devices import CPU
 from .._dtypes import DType
 from ..storage.storage import Storage
 from . import evaluate, interpret
-from .node import MAX_WORK, Cell, Value, box_spec, const
-from .optable import Spec, cast_spec
+from .fuse import is_pointwise
+from .node import MAX_WORK, Cell, GatherSpec, Value, box_spec, const
+from .optable import cast_spec
 from .views import (
     Box,
     Shape,
@@ -191,25 +192,25 @@ def _rename(cell: Cell, box: Box, view: View, root: Value) -> None:
 
 
 def _hazard(root: Value, old: Value, view: View) -> bool:
-    """Whether the kernel that stores ``root`` would read ``old`` at other elements than V."""
+    """Whether the kernel that stores ``root`` may read ``old`` at other elements than V.
+
+    Follows every operand that the planner might compute in the same kernel: element by element, in
+    order, under whatever shape.
+    """
     stack = [root]
     seen = {id(root)}
     while stack:
         v = stack.pop()
         for k, a in enumerate(v.args):
             strides = v.reads[k] if v.reads is not None else None
+            if a is old and k == 0 and type(v.spec) is GatherSpec:
+                return True  # computed indices reach anywhere
             if a is old:
                 offset = v.offsets[k] if v.offsets is not None and strides is not None else 0
                 read = View(offset, v.shape, strides or c_strides(v.shape))
                 if not same_elements(read, view) and not disjoint(read, view):
                     return True
-            elif (
-                a.real is None
-                and type(a.spec) is Spec
-                and strides is None
-                and a.shape == root.shape
-                and id(a) not in seen
-            ):
+            elif a.real is None and is_pointwise(a) and strides is None and id(a) not in seen:
                 seen.add(id(a))
                 stack.append(a)
     return False

@@ -164,3 +164,39 @@ def test_a_held_chain_is_written_over_what_it_reads(device: str, rows: slice) ->
     held = xp.sqrt(xp.astype(b[rows] * 2 + 1, xp.float64)) + 0.5
     b[rows] += xp.astype(held, xp.int64)
     eq(held, np.sqrt((n[rows] * 2 + 1).astype(float)) + 0.5)
+
+
+def test_a_picked_part_of_the_array_is_written_to_it(device: str) -> None:
+    n = np.arange(1000.0)
+    a = xp.asarray(n)
+    reverse = np.arange(100)[::-1].copy()
+    index = xp.asarray(reverse) + 0  # computed, so that the kernel picks
+    a[50:150] = a[index] * 2 + 1
+    want = n.copy()
+    want[50:150] = n[reverse] * 2 + 1
+    eq(a, want)
+    for part in (slice(2, 102), slice(900, 1000)):
+        b = xp.asarray(n)
+        b[part] = b[index]
+        want = n.copy()
+        want[part] = n[reverse]
+        eq(b, want)
+
+
+def test_the_array_under_another_shape_is_written_backwards(device: str) -> None:
+    n = np.arange(24.0).reshape(4, 6)
+    a = xp.asarray(n)
+    xp.evaluate(a + 0)
+    flat = xp.flip(xp.reshape(a, (24,)))
+    flat[...] = xp.reshape(a * 2, (24,))
+    eq(a, (n * 2).reshape(24)[::-1].reshape(4, 6))
+    b = xp.asarray(n)
+    b[1:, ...] = xp.reshape(xp.reshape(b * 2, (24,))[6:] + 0, (3, 6))
+    eq(b, np.concatenate([n[:1], n[1:] * 2]))
+    c = xp.asarray(n)
+    xp.reshape(c, (24,))[6:] = xp.reshape(xp.reshape(c, (2, 12))[:, ::2] + xp.zeros((2, 6)), (12,))[
+        xp.asarray([0, 11] * 9)
+    ]
+    want = n.copy().reshape(24)
+    want[6:] = n.reshape(2, 12)[:, ::2].reshape(12)[[0, 11] * 9]
+    eq(c, want.reshape(4, 6))
