@@ -26,6 +26,7 @@ from ..codegen.key import (
     Output,
     Param,
     ReduceKey,
+    is_checked,
 )
 from ..codegen.launch import SCRATCH_BYTES, Fresh, KernelStep, Pointer, Run, ceil_div
 from ..codegen.order import combination_order
@@ -259,7 +260,9 @@ def map_step(
         plan.wide,
         plan.vector,
     )
-    rows = 0 if is_flat(key) or region.places else row_elements(plan.shape, plan.vector)
+    # Rows read their last element again, which a store in place may have changed: not an index.
+    walked = is_flat(key) or region.places or is_checked(key.body)
+    rows = 0 if walked else row_elements(plan.shape, plan.vector)
     key = key._replace(rows=rows)
     codes, tail, blocks = _walk(plan.shape, plan.vector, plan.wide, is_flat(key), rows)
     for mode, strides in zip(modes, plan.strides, strict=True):

@@ -154,7 +154,8 @@ def _write_part(cell: Cell, view: View, root: Value) -> None:
             return
         if readers:
             move_to_copy(cell)
-    if hazard:
+    if hazard or _may_fail(root):
+        # An index out of range must raise before anything is written.
         evaluate.force([root], "write that overlaps its source")
         root = right_side(root.dtype, view.shape, root, contiguous(view.shape))
     evaluate.store(root, cell.value, view)
@@ -214,6 +215,12 @@ def _hazard(root: Value, old: Value, view: View) -> bool:
                 seen.add(id(a))
                 stack.append(a)
     return False
+
+
+def _may_fail(root: Value) -> bool:
+    """Whether computing ``root`` may meet an index that is out of range."""
+    nodes, _ = _closure(root)
+    return any(type(v.spec) is GatherSpec and v.spec.checked for v in nodes)
 
 
 def has_readers(cell: Cell) -> bool:

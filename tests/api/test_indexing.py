@@ -144,6 +144,27 @@ def test_a_computed_index_raises_whenever_it_is_read(device: str) -> None:
     check(x + 1, SOURCE + 1)
 
 
+def test_a_write_of_picked_values_that_fails_changes_nothing(device: str) -> None:
+    x = xp.asarray(SOURCE, device=device)
+    table = xp.asarray(np.arange(6.0), device=device)
+    bad = xp.asarray(np.array([0, 1, 99]), device=device) + 0
+    with pytest.raises(IndexError, match="99 is out of bounds"):
+        x[0, 0, 1:4] = table[bad]
+    with pytest.raises(IndexError, match="99 is out of bounds"):
+        x[0, :3, 0] = table[bad] * 2
+    check(x, SOURCE)
+
+
+def test_a_table_is_looked_up_in_place(device: str) -> None:
+    data = RNG.integers(0, 1000, (8, 600))
+    table = RNG.integers(5000, 9000, 1000)
+    x = xp.asarray(data, device=device)
+    x[1:, ...] = xp.asarray(table, device=device)[x[1:, ...] + 0]
+    want = data.copy()
+    want[1:] = table[data[1:]]
+    check(x, want)
+
+
 def test_masks_that_do_not_fit(device: str) -> None:
     x = xp.asarray(SOURCE, device=device)
     with pytest.raises(IndexError, match="does not match"):
