@@ -204,6 +204,7 @@ class KernelStep:
         "name",
         "nbytes",
         "pack",
+        "plain",
         "pointers",
         "scalars",
         "scratch",
@@ -255,6 +256,27 @@ class KernelStep:
         head = "@" + "P" * (len(self.pointers) + extra) + scalar_codes([d for _, d in scalars])
         self.pack = struct.Struct(head).pack
         self.tail = _packed_tail(head, tail_codes, tail)
+        # One new output, and pointers to the starts of storages: the arguments are no more.
+        self.plain = not (self.moves or self.scalars or extra) and len(self.made) == 1
+
+    def run_plain(self, device: DeviceState, storages: list[Storage | None]) -> Storage:
+        """Do what ``run`` does, for a plain step and without a trace; return the output."""
+        backend = device.backend
+        made = storages[self.made[0]] = Storage(backend, self.sizes[0])
+        values: list[Any] = []
+        for slot in self.slots:
+            storage = storages[slot]
+            assert storage is not None
+            values.append(storage.ptr)
+        kernel = self.kernel
+        if kernel is None:
+            kernel = self.kernel = device.kernel(self.key)
+        accesses = self._accesses(storages, None) if device.checked else None
+        backend.launch(
+            kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
+        )
+        counters.launches += 1
+        return made
 
     def run(self, run: Run) -> None:
         """Allocate the outputs, pack and launch."""
@@ -279,7 +301,7 @@ class KernelStep:
         kernel = self.kernel
         if kernel is None:
             kernel = self.kernel = run.device.kernel(self.key)
-        accesses = self._accesses(run, held) if run.device.checked else None
+        accesses = self._accesses(storages, held) if run.device.checked else None
         if counters.sinks:
             self._traced(run, kernel, values, accesses)
         else:
@@ -313,10 +335,12 @@ class KernelStep:
         values[self.moved : self.moved] = [s.ptr for s in made]
         return made
 
-    def _accesses(self, run: Run, scratch: list[Storage] | None) -> list[Access]:
+    def _accesses(
+        self, storages: Sequence[Storage | None], scratch: list[Storage] | None
+    ) -> list[Access]:
         result = []
         for p in self.pointers:
-            storage = run.storages[p.slot]
+            storage = storages[p.slot]
             assert storage is not None
             result.append(Access(storage.ptr, storage.nbytes, p.mode, p.name))
         for s in scratch or ():
@@ -324,15 +348,16 @@ class KernelStep:
         return result
 
 
-def upload(run: Run, slots: Sequence[int]) -> None:
+def upload(
+    backend: Backend, storages: list[Storage | None], slots: tuple[int, ...], cause: str
+) -> None:
     """Make the device copies of a plan's leaves valid; the only copies that a plan can cause."""
-    storages = run.storages
-    many_streams: bool = run.backend.many_streams
+    many_streams: bool = backend.many_streams
     for slot in slots:
         storage = storages[slot]
         assert storage is not None
         if storage.location is not DEVICE:
-            storage.device_read(run.cause)
+            storage.device_read(cause)
         if many_streams:
             storage.join_stream()
 

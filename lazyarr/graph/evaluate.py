@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from .. import ledger
 from .._devices import CPU, Device
-from ..codegen.launch import DeviceState, Run
+from ..codegen.launch import DeviceState, KernelStep, Run, upload
 from ..ledger import counters
 from ..runtime.select import backend_for
 from ..storage.storage import Storage
@@ -98,6 +98,8 @@ def _run(
                 break
         started = time.perf_counter() if counters.sinks else 0.0
         if into is None:
+            if len(pending) == 1 and not counters.sinks and _run_direct(state, pending[0], cause):
+                return
             tape = capture(pending)
             target = None
         else:
@@ -114,6 +116,8 @@ def _run(
             tape.number()
             plan = make_plan(tape, pending, stores)
             state.keep(key, plan)
+            if len(pending) == 1 and into is None:
+                _keep_direct(state, pending[0], plan)
             tape.forget()
         order = tape.order
         run = Run(state, [v.real for v in order], tape.scalars, tape.offsets, cause)
@@ -128,6 +132,67 @@ def _run(
             names = [step[0].name for step in plan.steps]
             event = ledger.Event("evaluate", cause, 0, cause, details={"kernels": names})
             ledger.emit(event, started)
+
+
+def _run_direct(state: DeviceRuntime, v: Value, cause: str) -> bool:
+    """Run one operation on real operands by a plan that is known; False if that is not so.
+
+    Does what a capture and its plan would, without either: short programs wait for the host.
+    """
+    storages = _operands(v)
+    if storages is None:
+        return False
+    plan = state.plans.get(_direct_key(v, storages))
+    if plan is None:
+        return False
+    backend = state.backend
+    storages.append(None)
+    step: KernelStep = plan.steps[0][0]
+    with backend.batch():
+        upload(backend, storages, plan.leaves, cause)
+        v.make_real(step.run_plain(state, storages))
+    counters.evaluations += 1
+    return True
+
+
+def _keep_direct(state: DeviceRuntime, v: Value, plan: Plan) -> None:
+    """Let ``_run_direct`` find the plan of one operation."""
+    storages = _operands(v)
+    if storages is not None and plan.simple == len(storages):
+        step = plan.steps[0][0]
+        if type(step) is KernelStep and step.plain:
+            state.keep(_direct_key(v, storages), plan)
+
+
+def _operands(v: Value) -> list[Storage | None] | None:
+    """Return the storages of one or two real operands, read in order, by their slots in a capture.
+
+    None for every other value.
+    """
+    if v.reads is not None or v.extra is not None:
+        return None
+    args = v.args
+    if len(args) == 2:
+        a = args[0].real
+        b = args[1].real
+        if a is None or b is None:
+            return None
+        return [a] if a is b else [b, a]
+    if len(args) == 1:
+        a = args[0].real
+        return None if a is None else [a]
+    return None
+
+
+def _direct_key(v: Value, storages: list[Storage | None]) -> tuple[object, ...]:
+    """Return what else the plan depends on; starts with a spec, as no capture's key of it does."""
+    first = storages[0]
+    assert first is not None
+    if len(storages) == 1:
+        return v.spec, v.shape, first.ptr & 15
+    second = storages[1]
+    assert second is not None
+    return v.spec, v.shape, first.ptr & 15, second.ptr & 15
 
 
 def _target(tape: Tape, value: Value, view: View) -> Target:

@@ -54,8 +54,8 @@ class Plan:
 
     def run(self, run: Run, order: list[Value | None]) -> None:
         """Run the steps. Results become real, and slots are let go, as soon as they can be."""
-        upload(run, self.leaves)
         storages = run.storages
+        upload(run.backend, storages, self.leaves, run.cause)
         if self.simple >= 0:
             self.steps[0][0].run(run)
             order[self.simple].make_real(storages[self.simple])  # type: ignore[union-attr, arg-type]

@@ -155,7 +155,7 @@ class _Batch:
         self._here = cuda_process.this_thread()
         self._depth = 0
         # Batches of other devices may lie between two of ours: each entry remembers both.
-        self._outer: list[tuple[cuda_process.Batch | None, int]] = []
+        self._outer: list[tuple[cuda_process.Batch, int]] = []
 
     def __enter__(self) -> None:
         thread = self._here
@@ -172,27 +172,31 @@ class _Batch:
             except BaseException:
                 thread.batch = outer
                 raise
-            self._outer.append((outer, self._depth))
+            if outer is not None:
+                self._outer.append((outer, self._depth))
             self._depth = 1
         if self._released:
             try:
                 self._backend.drain()
             except BaseException:
-                self.__exit__()
+                self.__exit__(None, None, None)
                 raise
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._depth -= 1
         if not self._depth:
             try:
                 self._pop()
             finally:
-                self._here.batch, self._depth = self._outer.pop()
+                if self._outer:
+                    self._here.batch, self._depth = self._outer.pop()
+                else:
+                    self._here.batch = None
 
     def unwind(self) -> None:
         """Leave the batch at whatever depth it was entered."""
         self._depth = 1
-        self.__exit__()
+        self.__exit__(None, None, None)
 
 
 class CudaBackend:
