@@ -167,7 +167,7 @@ def nvrtc_log(body: str) -> str:
     try:
         nvrtc.nvrtcCompileProgram(program, len(options), options)
         _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
+        log = bytearray(size)  # a bytes object of one character is shared by the whole process
         nvrtc.nvrtcGetProgramLog(program, log)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
