@@ -33,11 +33,12 @@ def scan_key(spec: ReduceSpec, length: int) -> TextKey:
     return TextKey(f"scan {spec.op.name}", function, text)
 
 
-def transpose_key(itemsize: int, batch: int) -> TextKey:
+def transpose_key(itemsize: int, batch: int, tile: int, lines: int) -> TextKey:
     """Return the tiled copy for elements of a size, with further axes besides the two."""
     if itemsize == 16:
         definition = "struct alignas(16) LZ_T { unsigned long long a, b; };"
     else:
         definition = f"typedef {_BY_SIZE[itemsize]} LZ_T;"
-    text = f"{definition}\n#define LZ_BATCH {batch}\n{kernel_text('transpose.cuh')}"
+    sizes = f"#define LZ_BATCH {batch}\n#define LZ_TILE {tile}\n#define LZ_LINES {lines}"
+    text = f"{definition}\n{sizes}\n{kernel_text('transpose.cuh')}"
     return TextKey("transpose", "lz_transpose", text)

@@ -342,7 +342,10 @@ def transpose_step(
     r = into.index(1)
     if sizes[r] < _TILE or sizes[-1] < _TILE or math.prod(sizes) >= _MOST_TILED:
         return None
-    row_tiles, column_tiles = ceil_div(sizes[r], _TILE), ceil_div(sizes[-1], _TILE)
+    size = root.dtype.itemsize
+    tile = _TILE if size == 16 or min(sizes[r], sizes[-1]) < 2 * _TILE else 2 * _TILE
+    lines = 4 if tile > _TILE and size <= 2 else 8
+    row_tiles, column_tiles = ceil_div(sizes[r], tile), ceil_div(sizes[-1], tile)
     rest = [d for d in range(len(sizes) - 1) if d != r]
     tail = [sizes[r], sizes[-1], into[-1], out[r], row_tiles, column_tiles]
     tail += [*[into[d] for d in rest], 0, *[out[d] for d in rest], 0]
@@ -350,15 +353,14 @@ def transpose_step(
     tail += [*[sizes[d] for d in rest], *[1] * (count - len(rest))]
     codes = "qqqqII" + "q" * (2 * len(rest) + 2) + "I" * count
     slot = tape.slots[root]
-    size = root.dtype.itemsize
     return KernelStep(
-        transpose_key(size, len(rest)),
+        transpose_key(size, len(rest), tile, lines),
         [Pointer(slot, -1, size, 0, "w", "out"), _source_pointer(0, source)],
         [],
         codes,
         tail,
         (row_tiles * column_tiles * math.prod(sizes[d] for d in rest), 1, 1),
-        (_TILE, 8, 1),
+        (tile, lines, 1),
         [Fresh(slot, root.nbytes)],
         2 * root.nbytes,
         outputs=1,

@@ -234,8 +234,9 @@ def scans() -> Result:
 def transposes() -> Result:
     result: Result = []
     for dtype in ("int8", "int16", "float32", "float64", "complex128"):
-        a = data(70, 45, dtype="int16").astype(dtype)
-        result.append((xp.asarray(xp.asarray(a).T, copy=True), np.ascontiguousarray(a.T)))
+        for shape in ((70, 45), (130, 67)):  # small and large tiles, with edges
+            a = data(*shape, dtype="int16").astype(dtype)
+            result.append((xp.asarray(xp.asarray(a).T, copy=True), np.ascontiguousarray(a.T)))
     b = data(3, 33, 40)
     result.append((xp.asarray(xp.asarray(b).mT, copy=True), b.transpose(0, 2, 1)))
     return result
