@@ -472,7 +472,8 @@ def test_memory_that_others_used_comes_back_in_the_end(backend: CudaBackend) -> 
 
 EXITS = {
     "nothing": "",
-    "memory": "b.batch().__enter__(); x = b.allocate(1 << 20); b.batch().__exit__(None, None, None)",
+    "memory": "b.batch().__enter__(); x = b.allocate(1 << 20)\n"
+    "b.batch().__exit__(None, None, None)",
     "in a batch": "b.batch().__enter__(); b.batch().__enter__(); x = b.allocate(1 << 20)",
     "cycle": "with b.batch(): x = [b.allocate(1000)]\nx.append(x)",
     "kept": "import builtins\nwith b.batch(): builtins.kept = [b.allocate(9), b.record()]",
