@@ -23,6 +23,7 @@ COMPILED = (
     "lazyarr/graph/fuse.py",
     "lazyarr/graph/kernels.py",
     "lazyarr/graph/node.py",
+    "lazyarr/graph/passes.py",
     "lazyarr/graph/views.py",
     "lazyarr/graph/write.py",
     "lazyarr/ledger.py",

@@ -40,12 +40,27 @@ __device__ __forceinline__ T lz_shift_up(const T& x, int delta) {
   return words.value;
 }
 
+// The value that one lane of the warp holds.
+template <class T>
+__device__ __forceinline__ T lz_from_lane(const T& x, int lane) {
+  LzWords<T> words(x);
+#pragma unroll
+  for (int k = 0; k < (int)(sizeof(words) / 4); ++k)
+    words.word[k] = __shfl_sync(0xffffffffu, words.word[k], lane);
+  return words.value;
+}
+
 // Storage for a T that has constructors or not: shared memory must not be constructed.
 template <class T>
 struct LzRaw {
   alignas(T) unsigned char bytes[sizeof(T)];
   __device__ __forceinline__ void put(const T& x) { *(T*)bytes = x; }
   __device__ __forceinline__ T get() const { return *(const T*)bytes; }
+};
+
+// Room for one accumulator of any type.
+struct alignas(16) LzBox {
+  unsigned char bytes[16];
 };
 
 // An index counted from the front, or -1 if it is out of range.

@@ -8,7 +8,7 @@ then strides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from .. import _dtypes as dt
 from .._kernel_files import kernel_text
@@ -24,6 +24,7 @@ from .key import (
     Operand,
     Output,
     Param,
+    Reduced,
     is_checked,
 )
 
@@ -93,7 +94,7 @@ def instruction_dtype(
         return operands[instruction.operand].dtype
     if isinstance(instruction, Param):
         return scalars[instruction.scalar]
-    if isinstance(instruction, Index):
+    if isinstance(instruction, (Index, Reduced)):
         return instruction.dtype
     return instruction.spec.out_dtype
 
@@ -107,14 +108,19 @@ def emit_body(
     place: Callable[[int], str],
     linear: str,
     prefix: str = "v",
+    chosen: Collection[int] | None = None,
 ) -> None:
     """Write one assignment an instruction: ``v0``, ``v1`` ... each rounded to its dtype.
 
-    ``load(k)`` is the element of operand k, ``place(k)`` where a gather starts in operand k.
+    ``load(k)`` is the element of operand k, ``place(k)`` where a gather starts in operand k. Only
+    the ``chosen`` instructions are written (None: all); the others' names are there already.
     """
     dtypes: list[DType] = []
     for n, instruction in enumerate(body):
         dtype = instruction_dtype(instruction, operands, scalars)
+        if chosen is not None and n not in chosen:
+            dtypes.append(dtype)
+            continue
         if isinstance(instruction, Load):
             text = load(instruction.operand)
         elif isinstance(instruction, Param):
@@ -124,6 +130,8 @@ def emit_body(
             text = instruction.c.format(*names, i=f"((long long)({linear}))")
         elif isinstance(instruction, Gather):
             text = _gather(instruction, place(instruction.operand), prefix)
+        elif isinstance(instruction, Reduced):
+            raise TypeError("the results of reductions are written by codegen.passes")
         else:
             text = _apply(instruction, dtypes, prefix)
         out.add(f"const {dt.c_type(dtype)} {prefix}{n} = {text};")

@@ -60,7 +60,14 @@ class Gather(NamedTuple):
     checked: bool
 
 
-Instruction = Load | Param | Index | Apply | Gather
+class Reduced(NamedTuple):
+    """The result of one of the kernel's own reductions, for the row at hand."""
+
+    reduction: int
+    dtype: DType
+
+
+Instruction = Load | Param | Index | Apply | Gather | Reduced
 
 
 class Operand(NamedTuple):
@@ -68,7 +75,8 @@ class Operand(NamedTuple):
 
     Modes of map kernels: ``flat`` (in order), ``scalar`` (one element), ``run`` (vectors along the
     last axis), ``repeat`` (constant along it), ``each`` (any strides). Reductions use ``run``,
-    ``repeat``, ``each`` along the reduced axes, and ``scalar``.
+    ``repeat``, ``each`` along the reduced axes, and ``scalar``; passes also ``row``: one element a
+    row.
     """
 
     dtype: DType
@@ -140,6 +148,27 @@ class ReduceKey(NamedTuple):
     ragged: bool
 
 
+class PassesKey(NamedTuple):
+    """Reductions over the rows of one space, and what is computed between and after them.
+
+    As ``ReduceKey``, in the row schedule and one chunk. A pass over the row serves all reductions
+    that wait for the same earlier ones; a last pass stores the outputs. Outputs of mode ``row``
+    hold one element a row.
+    """
+
+    body: tuple[Instruction, ...]
+    operands: tuple[Operand, ...]
+    reductions: tuple[tuple[ReduceSpec, int], ...]
+    outputs: tuple[Output, ...]
+    scalars: tuple[DType, ...]
+    kept: int
+    reduced: int
+    lanes: int
+    wide: bool
+    vector: int
+    ragged: bool
+
+
 class TextKey(NamedTuple):
     """A hand-written kernel of ``kernels/``, with the definitions that specialise it."""
 
@@ -148,7 +177,7 @@ class TextKey(NamedTuple):
     text: str
 
 
-KernelKey = MapKey | BoxKey | ReduceKey | TextKey
+KernelKey = MapKey | BoxKey | ReduceKey | PassesKey | TextKey
 
 
 def is_checked(body: tuple[Instruction, ...]) -> bool:

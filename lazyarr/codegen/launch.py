@@ -21,11 +21,10 @@ from ..runtime.base import Access, Backend, Dim3
 from ..storage import transfer
 from ..storage.storage import DEVICE, Storage
 from .emit import NAME, emit_box, emit_map
-from .key import Apply, BoxKey, DType, KernelKey, MapKey, TextKey, is_checked
+from .key import Apply, BoxKey, DType, KernelKey, MapKey, PassesKey, TextKey, is_checked
+from .passes import emit_passes
 from .reduce import emit_reduce
 from .rows import emit_box_rows, emit_rows
-
-SCRATCH_BYTES = 16  # the widest accumulator: a pair, or a complex128
 
 
 class Run:
@@ -111,6 +110,8 @@ def source_of(key: KernelKey) -> str:
         return emit_rows(key) if key.rows else emit_map(key)
     if isinstance(key, BoxKey):
         return emit_box_rows(key) if key.inside.rows else emit_box(key)
+    if isinstance(key, PassesKey):
+        return emit_passes(key)
     if isinstance(key, TextKey):
         return key.text
     return emit_reduce(key)

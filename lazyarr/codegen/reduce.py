@@ -8,7 +8,8 @@ back to zero by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from .. import _dtypes as dt
 from .emit import (
@@ -24,8 +25,12 @@ from .emit import (
 from .key import Index, ReduceKey
 from .order import FINAL_LANES
 
+if TYPE_CHECKING:
+    from ..graph.optable import ReduceSpec
+
 ROW_BLOCK = 256
 COLUMNS = 32
+ACCUMULATOR_BYTES = 16  # the widest, a pair or a complex128: LzBox of codegen.cuh
 
 
 def block_shape(key: ReduceKey) -> tuple[int, int]:
@@ -50,17 +55,29 @@ def emit_reduce(key: ReduceKey) -> str:
     """Return the source of a reduction kernel."""
     out = Text()
     x, y = block_shape(key)
-    for k, (spec, _) in enumerate(key.reductions):
-        out.add(f"typedef {spec.acc_c_type} A{k};")
-        out.add(f"#define COMBINE{k}(p, q) {spec.combine.format(a='(p)', b='(q)')}")
+    accumulator_types(out, key.reductions)
     out.add(f'extern "C" __global__ void __launch_bounds__({x * y})')
     out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
+    if key.split or (y > 1 if key.schedule == "column" else key.lanes // key.vector > 32):
+        exchange_box(out, x * y)
     if key.schedule == "row":
         _row(out, key)
     else:
         _column(out, key)
     out.add("}")
     return prelude(key.wide) + str(out)
+
+
+def accumulator_types(out: Text, reductions: Sequence[tuple[ReduceSpec, int]]) -> None:
+    """Write the accumulators' types and how they combine."""
+    for k, (spec, _) in enumerate(reductions):
+        out.add(f"typedef {spec.acc_c_type} A{k};")
+        out.add(f"#define COMBINE{k}(p, q) {spec.combine.format(a='(p)', b='(q)')}")
+
+
+def exchange_box(out: Text, threads: int) -> None:
+    """Write the one shared array through which warps exchange accumulators of any type."""
+    out.add(f"__shared__ LzBox lz_box[{threads}];")
 
 
 def _parameters(key: ReduceKey) -> list[str]:
@@ -127,8 +144,9 @@ def _combine_body(
         out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
 
 
-def _accumulators(out: Text, key: ReduceKey, count: int) -> None:
-    for r, (spec, _) in enumerate(key.reductions):
+def accumulators(out: Text, reductions: dict[int, ReduceSpec], count: int) -> None:
+    """Write ``count`` accumulators of each reduction, with its identity."""
+    for r, spec in reductions.items():
         out.add(f"A{r} acc{r}[{count}];")
         out.add("#pragma unroll")
         out.add(f"for (int u = 0; u < {count}; ++u) acc{r}[u] = {spec.identity};")
@@ -149,14 +167,14 @@ def _row(out: Text, key: ReduceKey) -> None:
         out.add(f"const I m = (I)blockIdx.x * {groups} + group;")
         out.add("const I c = 0;")
         out.add("const bool active = m < M;")
-    _accumulators(out, key, v)
+    accumulators(out, {r: s for r, (s, _) in enumerate(key.reductions)}, v)
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
     out.add("const I last = first + length < K ? first + length : K;")
     _row_loop(out, key)
     out.add("}")
-    _row_tree(out, key, width, "acc", v)
+    row_tree(out, range(len(key.reductions)), width, "acc", v)
     out.add("if (lane == 0 && active) {")
     _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
     out.add("}")
@@ -209,11 +227,11 @@ def _row_loop(out: Text, key: ReduceKey) -> None:
         out.add("}")
 
 
-def _row_tree(out: Text, key: ReduceKey, width: int, name: str, v: int) -> None:
+def row_tree(out: Text, reductions: Sequence[int], width: int, name: str, v: int) -> None:
     """Combine lanes in halves: across threads while they are apart, then inside a thread."""
     step = width // 2
     while step >= 1:
-        for r, _ in enumerate(key.reductions):
+        for r in reductions:
             if step >= 32:
                 _shared_step(out, r, name, v, step)
             else:
@@ -225,7 +243,7 @@ def _row_tree(out: Text, key: ReduceKey, width: int, name: str, v: int) -> None:
         step //= 2
     step = v // 2
     while step >= 1:
-        for r, _ in enumerate(key.reductions):
+        for r in reductions:
             out.add("#pragma unroll")
             out.add(f"for (int u = 0; u < {step}; ++u)")
             out.add(f"  {name}{r}[u] = COMBINE{r}({name}{r}[u], {name}{r}[u + {step}]);")
@@ -234,7 +252,7 @@ def _row_tree(out: Text, key: ReduceKey, width: int, name: str, v: int) -> None:
 
 def _shared_step(out: Text, r: int, name: str, v: int, step: int) -> None:
     out.add("{")
-    out.add(f"__shared__ LzRaw<A{r}> box[{ROW_BLOCK}];")
+    out.add(f"LzRaw<A{r}>* const box = (LzRaw<A{r}>*)lz_box;")
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
     out.add("__syncthreads();")
     out.add(f"box[threadIdx.x].put({name}{r}[u]);")
@@ -274,7 +292,7 @@ def _row_final(out: Text, key: ReduceKey) -> None:
         out.add("#pragma unroll 8")
         out.add(f"for (I j = threadIdx.x; j < chunks; j += {FINAL_LANES})")
         out.add(f"  fin{r}[0] = COMBINE{r}(fin{r}[0], part{r}[m * chunks + j]);")
-    _row_tree(out, key, FINAL_LANES, "fin", 1)
+    row_tree(out, range(len(key.reductions)), FINAL_LANES, "fin", 1)
     out.add("if (threadIdx.x == 0) {")
     for r, (spec, _) in enumerate(key.reductions):
         out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
@@ -288,7 +306,7 @@ def _column(out: Text, key: ReduceKey) -> None:
     out.add("const I c = (I)blockIdx.y;")
     out.add("const int y = threadIdx.y;")
     out.add("const bool active = m < M;")
-    _accumulators(out, key, own)
+    accumulators(out, {r: s for r, (s, _) in enumerate(key.reductions)}, own)
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
@@ -329,14 +347,14 @@ def _column_tree(out: Text, key: ReduceKey, rows: int, own: int, name: str) -> N
     for r, _ in enumerate(key.reductions):
         if rows > 1:
             out.add("{")
-            out.add(f"__shared__ LzRaw<A{r}> box[{rows}][{COLUMNS}];")
+            out.add(f"LzRaw<A{r}>* const box = (LzRaw<A{r}>*)lz_box + threadIdx.x;")
             half = step
             while half >= 1:
                 out.add("__syncthreads();")
-                out.add(f"box[y][threadIdx.x].put({name}{r}[0]);")
+                out.add(f"box[y * {COLUMNS}].put({name}{r}[0]);")
                 out.add("__syncthreads();")
                 out.add(f"if (y < {half})")
-                other = f"box[y + {half}][threadIdx.x].get()"
+                other = f"box[(y + {half}) * {COLUMNS}].get()"
                 out.add(f"  {name}{r}[0] = COMBINE{r}({name}{r}[0], {other});")
                 half //= 2
             out.add("}")

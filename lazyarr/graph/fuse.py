@@ -9,6 +9,7 @@ The algorithm, over the nodes with edges first:
    same kernel. Stored element-wise values of one shape and level share a kernel, so do reductions
    of one shape, axes and level: independent siblings merge and no cycle can form.
 3. Each kernel's body is the closure of its roots over operands that are not stored.
+4. Kernels over the rows of one space that follow from each other are joined (``passes``).
 
 Every cut is noted with its reason, for ``explain``.
 """
@@ -32,6 +33,7 @@ from .node import (
     Value,
 )
 from .optable import ReduceSpec, Spec
+from .passes import Group, PassRegion, join_groups, pass_step
 from .views import Shape
 
 _MAX_OPERANDS = 48
@@ -92,11 +94,10 @@ class Planner:
         self._choose_stored()
         while True:
             self._levels()
-            groups = self._groups()
-            regions = [self._region(kind, roots) for kind, roots in groups]
-            again = self._too_often(regions)
+            groups = [Group(k, roots, self._region(k, roots)) for k, roots in self._groups()]
+            again = self._too_often(groups)
             if not again:
-                return self._assemble(groups, regions)
+                return self._assemble(self._joined_groups(groups))
             for v in again:
                 self.stored[v] = f"more than {_MAX_RECOMPUTE} kernels would compute it"
 
@@ -216,24 +217,32 @@ class Planner:
                 region.add_operand(v, 0)
         return region
 
-    def _too_often(self, regions: list[Region]) -> list[Value]:
+    def _joined_groups(self, groups: list[Group]) -> list[Group]:
+        return join_groups(
+            self.tape, self.stored, self.targets, list(self.stores), groups, _MAX_OPERANDS
+        )
+
+    def _too_often(self, groups: list[Group]) -> list[Value]:
         """Return values that too many kernels compute."""
         count: dict[Value, int] = {}
-        for region in regions:
-            for v in region.computed:
+        for group in groups:
+            for v in group.region.computed:
                 if v not in self.stored and type(v.spec) in (Spec, GatherSpec):
                     count[v] = count.get(v, 0) + 1
         return [v for v, n in count.items() if n > _MAX_RECOMPUTE]
 
-    def _assemble(self, groups: list[tuple[str, list[Value]]], regions: list[Region]) -> Plan:
+    def _assemble(self, groups: list[Group]) -> Plan:
         made: list[tuple[Any, list[Value], set[Value]]] = []
         step: Any
-        for (kind, roots), region in zip(groups, regions, strict=True):
+        for kind, roots, region in groups:
             if kind == "map":
                 made += self._map_steps(roots, region)
                 continue
             if kind == "reduce":
                 step = reduce_step(self.tape, region, roots)
+            elif kind == "passes":
+                assert isinstance(region, PassRegion)
+                step = pass_step(self.tape, region, roots)
             elif kind == "box":
                 step = box_step(self.tape, self.stored, region, roots[0])
             else:
@@ -269,7 +278,9 @@ class Planner:
             last.update(dict.fromkeys(touched, k))
         for k, (step, roots, computed) in enumerate(made):
             results = tuple(slots[v] for v in roots if slots[v] not in self.stores)
-            inside = [v for v in computed if v not in self.stored and type(v.spec) is Spec]
+            inside = [
+                v for v in computed if v not in self.stored and type(v.spec) in (Spec, ReduceSpec)
+            ]
             marks = tuple(slots[v] for v in inside)
             drops = tuple(n for n, when in last.items() if when == k)
             plan.steps.append((step, results, marks, drops))

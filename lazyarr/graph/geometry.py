@@ -158,8 +158,13 @@ class ReducePlan(NamedTuple):
     ragged: bool
 
 
-def plan_reduce(shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: int) -> ReducePlan:
-    """Choose collapsed axes, schedule and vector width for a reduction over ``axes``."""
+def plan_reduce(
+    shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: int, by_rows: bool = False
+) -> ReducePlan:
+    """Choose collapsed axes, schedule and vector width for a reduction over ``axes``.
+
+    ``by_rows`` asks for the row schedule.
+    """
     keep = [d for d in range(len(shape)) if d not in axes]
     scalar = [is_scalar(a.strides, shape) for a in accesses]
     walking = [a.strides for a, s in zip(accesses, scalar, strict=True) if not s]
@@ -175,7 +180,7 @@ def plan_reduce(shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: in
     wide = needs_wide(count, full_shape, full)
     items = [a for a, s in zip(accesses, scalar, strict=True) if not s]
     moved = [a._replace(strides=st) for st, a in zip(full, items, strict=True)]
-    schedule = _schedule(kept, moved)
+    schedule = "row" if by_rows else _schedule(kept, moved)
     vector = _reduce_vector(full_shape, len(reduced), moved, lanes) if schedule == "row" else 1
     result: list[list[Shape]] = [[], []]
     modes = []
@@ -197,6 +202,12 @@ def plan_reduce(shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: in
 
 def _side(shape: Shape, axes: list[int], strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
     return collapse(tuple(shape[d] for d in axes), [tuple(s[d] for d in axes) for s in strides])
+
+
+def prefers_columns(shape: Shape, axes: Shape, accesses: Sequence[Access]) -> bool:
+    """Whether more bytes lie in order along the kept axes than along the reduced ones."""
+    plan = plan_reduce(shape, axes, accesses, 1)
+    return plan.schedule == "column"
 
 
 def _schedule(kept: Shape, accesses: Sequence[Access]) -> str:

@@ -28,9 +28,9 @@ from ..codegen.key import (
     ReduceKey,
     is_checked,
 )
-from ..codegen.launch import SCRATCH_BYTES, Fresh, KernelStep, Pointer, Run, ceil_div
+from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
 from ..codegen.order import combination_order
-from ..codegen.reduce import block_shape, row_groups
+from ..codegen.reduce import ACCUMULATOR_BYTES, block_shape, row_groups
 from ..storage.storage import Storage
 from .capture import Tape
 from .geometry import Access, collapse, is_scalar, needs_wide, plan_map, plan_reduce
@@ -205,16 +205,18 @@ def divisors(sizes: Sequence[int], wide: bool) -> tuple[str, list[int]]:
     return "III" * len(sizes[1:]), [n for size in sizes[1:] for n in magic(size)]
 
 
-def _in_order(strides: Shape | None, shape: Shape) -> Shape:
+def in_order(strides: Shape | None, shape: Shape) -> Shape:
+    """Return strides, by default those of reading in order."""
     return c_strides(shape) if strides is None else strides
 
 
 def _access(source: Source, shape: Shape) -> Access:
-    strides = _in_order(source.strides, shape)
+    strides = in_order(source.strides, shape)
     return Access(strides, source.dtype.itemsize, source.misaligned, source.gathered)
 
 
-def _source_pointer(k: int, source: Source) -> Pointer:
+def source_pointer(k: int, source: Source) -> Pointer:
+    """Return the argument that reads a source."""
     return Pointer(source.slot, source.operand, source.dtype.itemsize, 0, "r", f"input {k}")
 
 
@@ -229,7 +231,7 @@ def map_step(
         return _empty_step(tape, roots, stores)
     accesses = [
         Access(
-            _in_order(t.strides if t else None, shape),
+            in_order(t.strides if t else None, shape),
             v.dtype.itemsize,
             t.misaligned if t else 0,
             v in region.places,
@@ -275,7 +277,7 @@ def map_step(
         else Pointer(tape.slots[v], -1, v.dtype.itemsize, 0, "w", f"output {k}")
         for k, (v, t) in enumerate(zip(roots, outputs, strict=True))
     ]
-    pointers += [_source_pointer(k, s) for k, s in enumerate(region.operands)]
+    pointers += [source_pointer(k, s) for k, s in enumerate(region.operands)]
     fresh = [
         Fresh(tape.slots[v], v.nbytes) for v, t in zip(roots, outputs, strict=True) if t is None
     ]
@@ -288,7 +290,7 @@ def map_step(
         (blocks, 1, 1),
         (BLOCK, 1, 1),
         fresh,
-        _traffic(shape, accesses),
+        traffic(shape, accesses),
         outputs=len(roots),
     )
 
@@ -355,7 +357,7 @@ def transpose_step(
     slot = tape.slots[root]
     return KernelStep(
         transpose_key(size, len(rest), tile, lines),
-        [Pointer(slot, -1, size, 0, "w", "out"), _source_pointer(0, source)],
+        [Pointer(slot, -1, size, 0, "w", "out"), source_pointer(0, source)],
         [],
         codes,
         tail,
@@ -388,7 +390,7 @@ def _empty_step(tape: Tape, roots: list[Value], stores: dict[int, Target]) -> Em
     return EmptyStep([Fresh(n, 0) for n in slots if n not in stores])
 
 
-def _traffic(shape: Shape, accesses: Sequence[Access]) -> int:
+def traffic(shape: Shape, accesses: Sequence[Access]) -> int:
     """Return the bytes that the accesses move at least, each element once."""
     total = 0
     for a in accesses:
@@ -422,14 +424,14 @@ def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> KernelStep | 
         plan.vector,
         plan.ragged,
     )
-    codes, tail = _reduce_tail(key, plan, results, elements, order, _leading(shape, axes))
+    codes, tail = _reduce_tail(key, plan, results, elements, order, is_leading(shape, axes))
     grid, tickets = _reduce_grid(key, results, order.chunks)
     pointers = [
         Pointer(tape.slots[v], -1, v.dtype.itemsize, 0, "w", f"output {k}")
         for k, v in enumerate(roots)
     ]
-    pointers += [_source_pointer(k, s) for k, s in enumerate(region.operands)]
-    scratch = [SCRATCH_BYTES * results * order.chunks] * len(roots) if split else []
+    pointers += [source_pointer(k, s) for k, s in enumerate(region.operands)]
+    scratch = [ACCUMULATOR_BYTES * results * order.chunks] * len(roots) if split else []
     return KernelStep(
         key,
         pointers,
@@ -439,14 +441,14 @@ def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> KernelStep | 
         grid,
         (*block_shape(key), 1),
         [Fresh(tape.slots[v], v.nbytes) for v in roots],
-        _traffic(shape, accesses) + sum(v.nbytes for v in roots),
+        traffic(shape, accesses) + sum(v.nbytes for v in roots),
         outputs=len(roots),
         scratch=scratch,
         tickets=tickets if split else 0,
     )
 
 
-def _leading(shape: Shape, axes: Shape) -> bool:
+def is_leading(shape: Shape, axes: Shape) -> bool:
     """Whether the reduced axes come first (and the kept ones run faster)."""
     moving = [d for d, n in enumerate(shape) if n != 1]
     chosen = [d for d in axes if shape[d] != 1]
@@ -496,7 +498,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     outside = Region(tape, stored, set())
     outside.scalars = region.scalars  # one list of parameters for both bodies
     outside.add_operand(root, 1)
-    strides = [_box_strides(_in_order(s.strides, root.extra[1]), box) for s in region.operands]
+    strides = [_box_strides(in_order(s.strides, root.extra[1]), box) for s in region.operands]
     linear = _box_strides(c_strides(root.extra[1]), box)
     sizes, first, step, count, merged = _collapse_box(
         shape, box, [s for s, _ in strides] + [linear[0]]
@@ -551,7 +553,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
         Pointer(s.slot, s.operand, s.dtype.itemsize, shift, "r", f"input {k}")
         for k, (s, (_, shift)) in enumerate(zip(region.operands, strides, strict=True))
     ]
-    pointers += [_source_pointer(k, s) for k, s in enumerate(outside.operands)]
+    pointers += [source_pointer(k, s) for k, s in enumerate(outside.operands)]
     return KernelStep(
         key,
         pointers,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import lazyarr as xp
-from lazyarr.codegen.key import BoxKey, Gather, Index, KernelKey, MapKey, ReduceKey
+from lazyarr.codegen.key import BoxKey, Gather, Index, KernelKey, MapKey, PassesKey, ReduceKey
 from tests.property.support import ordered_sum, values
 
 Result = list[tuple[Any, Any]]
@@ -243,6 +243,33 @@ def transposes() -> Result:
 
 
 @program
+def passes() -> Result:
+    # of small integers, so that sums are exact in any order
+    result: Result = []
+    for shape in (
+        (9, 7),
+        (5, 96),
+        (3, 1101),
+        (2, 4096),
+    ):  # 4, 32, 256 lanes; short and long vectors
+        a = (data(*shape, dtype="int16") % 8).astype("float32")
+        x = xp.asarray(a)
+        below = x - xp.max(x, axis=1, keepdims=True)
+        total = xp.sum(below, axis=1, keepdims=True)
+        lower = a - a.max(1, keepdims=True)
+        want = lower.sum(1, keepdims=True)
+        result += [(below * total, lower * want), (xp.sum(below * 2, axis=1), want[:, 0] * 2)]
+    b = (data(4, 7, 300, dtype="int16") % 8).astype("float32")
+    y = xp.asarray(b)[..., 1::2]  # of strides that no vector reads
+    c = b[..., 1::2]
+    total = xp.sum(y, axis=(0, 2), keepdims=True)
+    result.append(
+        ((y - total) * xp.asarray(b[:1, :1, 1::2]), (c - c.sum((0, 2), keepdims=True)) * c[:1, :1])
+    )
+    return result
+
+
+@program
 def gathers() -> Result:
     a = data(30, 20)
     rows = np.asarray([3, -1, 0, 7, 7])
@@ -303,6 +330,10 @@ def templates_of(key: KernelKey) -> set[str]:
         found = {f"{key.schedule} {key.lanes}{split}"}
         found |= {f"row vector{' ragged' if key.ragged else ''}"} if key.vector > 1 else set()
         return found | ({"several reductions"} if len(key.reductions) > 1 else set())
+    if isinstance(key, PassesKey):
+        found = {f"passes {key.lanes}"}
+        found |= {f"passes input {o.mode}" for o in key.operands}
+        return found | {f"passes output {o.mode}" for o in key.outputs}
     return {getattr(key, "function", type(key).__name__)}
 
 
@@ -314,5 +345,7 @@ TEMPLATES = {
     "box", "box stepped", "box whole axis", "box rows",
     "row 4", "row 32", "row 256", "row 256 split", "row vector", "row vector ragged",
     "column 4", "column 32", "column 256", "column 256 split",
+    "passes 4", "passes 32", "passes 256", "passes input run", "passes input each",
+    "passes output run", "passes output each", "passes output row",
     "lz_scan_short", "lz_scan_long", "lz_transpose",
 }  # fmt: skip

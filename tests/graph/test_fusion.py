@@ -151,7 +151,7 @@ def test_work_after_a_reduction_is_a_second_kernel(launches: Any, axis: int) -> 
 def test_no_cycle_between_merged_siblings(launches: Any) -> None:
     #   a --- u # --------------- w #     u and w have one shape, but w needs the sum of u
     #          \--- sum(u) # ----/
-    a = leaf()
+    a = leaf(10000)
     u = a + 1
     w = a * xp.sum(u)
     xp.evaluate(u, w)
@@ -164,7 +164,7 @@ def test_no_cycle_between_merged_siblings(launches: Any) -> None:
 def test_two_levels_of_siblings(launches: Any) -> None:
     #   a --- sum # --- b * s #
     #   c --- sum # --- d * t #      two kernels: both sums, both products
-    a, b, c, d = (leaf(seed=k) for k in range(4))
+    a, b, c, d = (leaf(10000, seed=k) for k in range(4))
     xp.evaluate(b * xp.sum(a), d * xp.sum(c))
     assert launches() == 2
 

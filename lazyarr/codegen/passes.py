@@ -1,0 +1,286 @@
+"""Several passes over each row in one kernel: softmax, layer norm. A ``PassesKey`` to CUDA C.
+
+A group of threads takes a row and walks it once for every set of reductions that wait for the same
+earlier results, each in the order of ``codegen.order``; then every thread of the group knows the
+results, computes what is one value a row, and the last walk stores the outputs. The row is read
+from memory once and from the caches after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from .. import _dtypes as dt
+from .emit import (
+    NAME,
+    Text,
+    divisor_parameters,
+    emit_body,
+    prelude,
+    scalar_parameters,
+    split_index,
+)
+from .key import Apply, Index, Load, Param, PassesKey, Reduced
+from .reduce import ROW_BLOCK, accumulator_types, accumulators, exchange_box, row_tree
+
+
+def rows_per_block(key: PassesKey) -> int:
+    """Return how many rows a block takes."""
+    return ROW_BLOCK * key.vector // key.lanes
+
+
+def uses_index(key: PassesKey) -> bool:
+    """Whether an instruction asks for the linear index."""
+    return any(isinstance(i, Index) for i in key.body)
+
+
+class _Schedule:
+    """When each instruction can be computed: once a row or for every element, after which pass."""
+
+    def __init__(self, key: PassesKey) -> None:
+        self.key = key
+        self.once: list[bool] = []
+        self.phase: list[int] = []
+        for i in key.body:
+            if isinstance(i, Apply):
+                self.once.append(all(self.once[a] for a in i.args))
+                self.phase.append(max((self.phase[a] for a in i.args), default=0))
+            elif isinstance(i, Reduced):
+                self.once.append(True)
+                self.phase.append(1 + self.phase[key.reductions[i.reduction][1]])
+            else:
+                row = isinstance(i, Load) and key.operands[i.operand].mode in ("row", "scalar")
+                self.once.append(row or isinstance(i, Param))
+                self.phase.append(0)
+
+    def passes(self) -> list[list[int]]:
+        """Return the reductions of each pass."""
+        found: dict[int, list[int]] = {}
+        for r, (_, source) in enumerate(self.key.reductions):
+            found.setdefault(self.phase[source], []).append(r)
+        return [found[p] for p in sorted(found)]
+
+    def elements(self, sources: Iterable[int]) -> set[int]:
+        """Return the instructions that each element needs for some of them."""
+        needed: set[int] = set()
+        stack = [n for n in sources if not self.once[n]]
+        while stack:
+            n = stack.pop()
+            if n not in needed:
+                needed.add(n)
+                instruction = self.key.body[n]
+                if isinstance(instruction, Apply):
+                    stack += [a for a in instruction.args if not self.once[a]]
+        return needed
+
+
+def emit_passes(key: PassesKey) -> str:
+    """Return the source of a kernel of several passes."""
+    out = Text()
+    schedule = _Schedule(key)
+    v = key.vector
+    width = key.lanes // v
+    accumulator_types(out, key.reductions)
+    out.add(f'extern "C" __global__ void __launch_bounds__({ROW_BLOCK})')
+    out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
+    if width > 32:
+        exchange_box(out, ROW_BLOCK)
+    out.add(f"const int lane = threadIdx.x % {width};")
+    out.add(f"const int group = threadIdx.x / {width};")
+    out.add(f"const I row = (I)blockIdx.x * {rows_per_block(key)} + group;")
+    out.add("const bool active = row < M;")
+    out.add("const I m = active ? row : M - 1;")
+    _bases(out, key)
+    _once(out, schedule, 0)
+    for phase, reductions in enumerate(schedule.passes()):
+        _reduce_pass(out, schedule, reductions, width)
+        _once(out, schedule, phase + 1)
+    _outputs(out, schedule)
+    out.add("}")
+    return prelude(key.wide) + str(out)
+
+
+def _parameters(key: PassesKey) -> list[str]:
+    names = [f"{dt.c_type(y.dtype)}* y{k}" for k, y in enumerate(key.outputs)]
+    names += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(key.operands)]
+    names += scalar_parameters(key.scalars)
+    names += ["I M", "I K", "long long count"]
+    names += divisor_parameters("m", range(1, key.kept), key.wide)
+    names += divisor_parameters("k", range(1, key.reduced), key.wide)
+    for name, mode in _walked(key):
+        names += [f"I {name}_m{d}" for d in range(key.kept)]
+        if mode != "row":
+            names += [f"I {name}_k{d}" for d in range(key.reduced)]
+    return names + (["I lm", "I lk"] if uses_index(key) else [])
+
+
+def _walked(key: PassesKey) -> list[tuple[str, str]]:
+    """Return names and modes of the accesses that have strides, outputs first."""
+    outputs = [(f"y{k}", y.mode) for k, y in enumerate(key.outputs) if y.mode != "row"]
+    return outputs + [(f"x{k}", o.mode) for k, o in enumerate(key.operands) if o.mode != "scalar"]
+
+
+def _bases(out: Text, key: PassesKey) -> None:
+    """Write where row m starts in each access."""
+    names = [f"cm{d}" for d in range(key.kept)]
+    if names:
+        split_index(out, "(U)m", names, [f"m{d}" for d in range(key.kept)], key.wide)
+    for name, _ in _walked(key):
+        terms = [f"{c} * {name}_m{d}" for d, c in enumerate(names)]
+        out.add(f"const I {name}m = {' + '.join(terms) or '0'};")
+
+
+def _once(out: Text, schedule: _Schedule, phase: int) -> None:
+    """Write what is one value a row and became known in this phase."""
+    key = schedule.key
+    for n, instruction in enumerate(key.body):
+        if not schedule.once[n] or schedule.phase[n] != phase:
+            continue
+        if isinstance(instruction, Reduced):
+            spec = key.reductions[instruction.reduction][0]
+            text = spec.finish.format(a=f"acc{instruction.reduction}[0]", n="count")
+            out.add(f"const {dt.c_type(instruction.dtype)} v{n} = {text};")
+        else:
+            _body(out, key, {n}, lambda j: f"x{j}[0]" if _scalar(key, j) else f"x{j}[x{j}m]", "0")
+
+
+def _scalar(key: PassesKey, operand: int) -> bool:
+    return key.operands[operand].mode == "scalar"
+
+
+def _body(
+    out: Text, key: PassesKey, chosen: Collection[int], load: Callable[[int], str], linear: str
+) -> None:
+    emit_body(
+        out,
+        key.body,
+        key.operands,
+        key.scalars,
+        load,
+        lambda j: "0",
+        linear,
+        chosen=chosen,
+    )
+
+
+def _reduce_pass(out: Text, schedule: _Schedule, reductions: list[int], width: int) -> None:
+    key = schedule.key
+    accumulators(out, {r: key.reductions[r][0] for r in reductions}, key.vector)
+
+    def combine(k: str, lane: str, _: bool) -> None:
+        for r in reductions:
+            spec, source = key.reductions[r]
+            text = spec.load.format(x=f"v{source}", k=f"((long long)({k}))")
+            out.add(f"const A{r} e{r} = {text};")
+            out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+
+    chosen = schedule.elements(key.reductions[r][1] for r in reductions)
+    _walk(out, key, chosen, combine, [])
+    row_tree(out, reductions, width, "acc", key.vector)
+    for r in reductions:
+        if width > 32:
+            out.add("__syncthreads();")
+            out.add(f"if (lane == 0) ((LzRaw<A{r}>*)lz_box)[group].put(acc{r}[0]);")
+            out.add("__syncthreads();")
+            out.add(f"acc{r}[0] = ((LzRaw<A{r}>*)lz_box)[group].get();")
+        elif width > 1:
+            out.add(f"acc{r}[0] = lz_from_lane(acc{r}[0], (threadIdx.x & 31) - lane);")
+
+
+def _outputs(out: Text, schedule: _Schedule) -> None:
+    key = schedule.key
+    out.add("if (!active) return;")
+    if any(y.mode == "row" for y in key.outputs):
+        out.add("if (lane == 0) {")
+        for j, y in enumerate(key.outputs):
+            if y.mode == "row":
+                out.add(f"y{j}[m] = v{y.instruction};")
+        out.add("}")
+    full = [j for j, y in enumerate(key.outputs) if y.mode != "row"]
+    if not full:
+        return
+    inner = key.reduced - 1
+
+    def store(_k: str, _lane: str, vector: bool) -> None:
+        for j in full:
+            y = key.outputs[j]
+            if vector and y.mode == "run":
+                out.add(f"b{j}.v[u] = v{y.instruction};")
+            else:
+                at = f"y{j}o + u * y{j}_k{inner}" if vector else f"y{j}o"
+                out.add(f"y{j}[{at}] = v{y.instruction};")
+
+    _walk(out, key, schedule.elements(key.outputs[j].instruction for j in full), store, full)
+
+
+def _walk(
+    out: Text,
+    key: PassesKey,
+    chosen: set[int],
+    each: Callable[[str, str, bool], None],
+    outputs: list[int],
+) -> None:
+    """Write the loop over a row; ``each(k, lane, vector)`` follows the instructions of element k.
+
+    ``lane`` numbers the accumulator; ``vector``: the element is number ``u`` of a whole vector.
+    """
+    v = key.vector
+    loads = [i.operand for n, i in enumerate(key.body) if n in chosen and isinstance(i, Load)]
+    names = [f"x{j}" for j in loads] + [f"y{j}" for j in outputs]
+    out.add("{")
+    if v == 1:
+        out.add("#pragma unroll 4")
+        out.add(f"for (I k = lane; k < K; k += {key.lanes}) {{")
+        _element(out, key, chosen, "k", names)
+        each("k", "0", False)
+        out.add("}")
+        out.add("}")
+        return
+    inner = key.reduced - 1
+    vectors = [j for j in loads if key.operands[j].mode == "run"]
+    out.add(f"I k = lane * {v};")
+    out.add("#pragma unroll 4")
+    out.add(f"for (; k + {v} <= K; k += {key.lanes}) {{")
+    _offsets(out, key, "k", names)
+    for j in vectors:
+        kind = f"LzVec<{dt.c_type(key.operands[j].dtype)}, {v}>"
+        out.add(f"const {kind} a{j} = *(const {kind}*)(x{j} + x{j}o);")
+    stored = [j for j in outputs if key.outputs[j].mode == "run"]
+    for j in stored:
+        out.add(f"LzVec<{dt.c_type(key.outputs[j].dtype)}, {v}> b{j};")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {v}; ++u) {{")
+    _body(
+        out,
+        key,
+        chosen,
+        lambda j: f"a{j}.v[u]" if j in vectors else f"x{j}[x{j}o + u * x{j}_k{inner}]",
+        "(long long)m * lm + (long long)(k + u) * lk",
+    )
+    each("k + u", "u", True)
+    out.add("}")
+    for j in stored:
+        kind = f"LzVec<{dt.c_type(key.outputs[j].dtype)}, {v}>"
+        out.add(f"*({kind}*)(y{j} + y{j}o) = b{j};")
+    out.add("}")
+    if key.ragged:
+        out.add(f"for (int u = 0; u < {v} && k + u < K; ++u) {{")
+        _element(out, key, chosen, "k + u", names)
+        each("k + u", "u", False)
+        out.add("}")
+    out.add("}")
+
+
+def _element(out: Text, key: PassesKey, chosen: set[int], k: str, names: list[str]) -> None:
+    _offsets(out, key, k, names)
+    linear = f"(long long)m * lm + (long long)({k}) * lk"
+    _body(out, key, chosen, lambda j: f"x{j}[x{j}o]", linear)
+
+
+def _offsets(out: Text, key: PassesKey, k: str, accesses: list[str]) -> None:
+    """Write where element k of row m is in each access."""
+    coordinates = [f"ck{d}" for d in range(key.reduced)]
+    split_index(out, f"(U)({k})", coordinates, [f"k{d}" for d in range(key.reduced)], key.wide)
+    for name in accesses:
+        terms = [f"{c} * {name}_k{d}" for d, c in enumerate(coordinates)]
+        out.add(f"const I {name}o = {name}m + {' + '.join(terms)};")
