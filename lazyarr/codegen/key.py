@@ -153,7 +153,8 @@ class PassesKey(NamedTuple):
 
     As ``ReduceKey``, in the row schedule and one chunk. A pass over the row serves all reductions
     that wait for the same earlier ones; a last pass stores the outputs. Outputs of mode ``row``
-    hold one element a row.
+    hold one element a row. ``held``: in so many rounds a group of threads walks a row whose
+    operands it holds in registers from pass to pass; 0: it reads them again.
     """
 
     body: tuple[Instruction, ...]
@@ -167,6 +168,7 @@ class PassesKey(NamedTuple):
     wide: bool
     vector: int
     ragged: bool
+    held: int = 0
 
 
 class TextKey(NamedTuple):

@@ -3,7 +3,7 @@
 A group of threads takes a row and walks it once for every set of reductions that wait for the same
 earlier results, each in the order of ``codegen.order``; then every thread of the group knows the
 results, computes what is one value a row, and the last walk stores the outputs. The row is read
-from memory once and from the caches after that.
+from memory once: it stays in registers where it is short enough (``held``), and else in the caches.
 """
 
 from __future__ import annotations
@@ -74,6 +74,20 @@ class _Schedule:
         return needed
 
 
+def held_operands(key: PassesKey) -> list[int]:
+    """Return the operands that more than one walk over a row reads."""
+    schedule = _Schedule(key)
+    sources = [[key.reductions[r][1] for r in rs] for rs in schedule.passes()]
+    sources.append([y.instruction for y in key.outputs if y.mode != "row"])
+    count: dict[int, int] = {}
+    for walk in sources:
+        for n in schedule.elements(walk):
+            instruction = key.body[n]
+            if isinstance(instruction, Load):
+                count[instruction.operand] = count.get(instruction.operand, 0) + 1
+    return sorted(j for j, times in count.items() if times > 1)
+
+
 def emit_passes(key: PassesKey) -> str:
     """Return the source of a kernel of several passes."""
     out = Text()
@@ -91,6 +105,8 @@ def emit_passes(key: PassesKey) -> str:
     out.add("const bool active = row < M;")
     out.add("const I m = active ? row : M - 1;")
     _bases(out, key)
+    if key.held:
+        _hold(out, key)
     _once(out, schedule, 0)
     for phase, reductions in enumerate(schedule.passes()):
         _reduce_pass(out, schedule, reductions, width)
@@ -128,6 +144,34 @@ def _bases(out: Text, key: PassesKey) -> None:
     for name, _ in _walked(key):
         terms = [f"{c} * {name}_m{d}" for d, c in enumerate(names)]
         out.add(f"const I {name}m = {' + '.join(terms) or '0'};")
+
+
+def _hold(out: Text, key: PassesKey) -> None:
+    """Write the loads of what every walk over the row uses."""
+    v = key.vector
+    operands = held_operands(key)
+    for j in operands:
+        out.add(f"LzVec<{dt.c_type(key.operands[j].dtype)}, {v}> h{j}[{key.held}];")
+    _rounds(out, key)
+    _offsets(out, key, "k", [f"x{j}" for j in operands])
+    for j in operands:
+        kind = f"LzVec<{dt.c_type(key.operands[j].dtype)}, {v}>"
+        if key.operands[j].mode == "run":
+            out.add(f"h{j}[i] = *(const {kind}*)(x{j} + x{j}o);")
+        else:
+            place = f"x{j}o + u * x{j}_k{key.reduced - 1}"
+            out.add("#pragma unroll")
+            out.add(f"for (int u = 0; u < {v}; ++u) h{j}[i].v[u] = x{j}[{place}];")
+    out.add("}")
+    out.add("}")
+
+
+def _rounds(out: Text, key: PassesKey) -> None:
+    """Open the loop over the rounds in which a row's vectors are held, and the test of its end."""
+    out.add("#pragma unroll")
+    out.add(f"for (int i = 0; i < {key.held}; ++i) {{")
+    out.add(f"const I k = lane * {key.vector} + i * {key.lanes};")
+    out.add("if (k < K) {")
 
 
 def _once(out: Text, schedule: _Schedule, phase: int) -> None:
@@ -224,44 +268,27 @@ def _walk(
 
     ``lane`` numbers the accumulator; ``vector``: the element is number ``u`` of a whole vector.
     """
-    v = key.vector
     loads = [i.operand for n, i in enumerate(key.body) if n in chosen and isinstance(i, Load)]
+    if key.held:
+        _rounds(out, key)
+        _vector(out, key, chosen, each, loads, outputs)
+        out.add("}")
+        out.add("}")
+        return
+    v = key.vector
     names = [f"x{j}" for j in loads] + [f"y{j}" for j in outputs]
-    out.add("{")
     if v == 1:
         out.add("#pragma unroll 4")
         out.add(f"for (I k = lane; k < K; k += {key.lanes}) {{")
         _element(out, key, chosen, "k", names)
         each("k", "0", False)
         out.add("}")
-        out.add("}")
         return
-    inner = key.reduced - 1
-    vectors = [j for j in loads if key.operands[j].mode == "run"]
+    out.add("{")
     out.add(f"I k = lane * {v};")
     out.add("#pragma unroll 4")
     out.add(f"for (; k + {v} <= K; k += {key.lanes}) {{")
-    _offsets(out, key, "k", names)
-    for j in vectors:
-        kind = f"LzVec<{dt.c_type(key.operands[j].dtype)}, {v}>"
-        out.add(f"const {kind} a{j} = *(const {kind}*)(x{j} + x{j}o);")
-    stored = [j for j in outputs if key.outputs[j].mode == "run"]
-    for j in stored:
-        out.add(f"LzVec<{dt.c_type(key.outputs[j].dtype)}, {v}> b{j};")
-    out.add("#pragma unroll")
-    out.add(f"for (int u = 0; u < {v}; ++u) {{")
-    _body(
-        out,
-        key,
-        chosen,
-        lambda j: f"a{j}.v[u]" if j in vectors else f"x{j}[x{j}o + u * x{j}_k{inner}]",
-        "(long long)m * lm + (long long)(k + u) * lk",
-    )
-    each("k + u", "u", True)
-    out.add("}")
-    for j in stored:
-        kind = f"LzVec<{dt.c_type(key.outputs[j].dtype)}, {v}>"
-        out.add(f"*({kind}*)(y{j} + y{j}o) = b{j};")
+    _vector(out, key, chosen, each, loads, outputs)
     out.add("}")
     if key.ragged:
         out.add(f"for (int u = 0; u < {v} && k + u < K; ++u) {{")
@@ -269,6 +296,43 @@ def _walk(
         each("k + u", "u", False)
         out.add("}")
     out.add("}")
+
+
+def _vector(
+    out: Text,
+    key: PassesKey,
+    chosen: set[int],
+    each: Callable[[str, str, bool], None],
+    loads: list[int],
+    outputs: list[int],
+) -> None:
+    """Write what is done for one vector of a row, element by element."""
+    v = key.vector
+    inner = key.reduced - 1
+    held = held_operands(key) if key.held else []
+    read = [j for j in loads if j not in held]
+    _offsets(out, key, "k", [f"x{j}" for j in read] + [f"y{j}" for j in outputs])
+    vectors = [j for j in read if key.operands[j].mode == "run"]
+    for j in vectors:
+        kind = f"LzVec<{dt.c_type(key.operands[j].dtype)}, {v}>"
+        out.add(f"const {kind} a{j} = *(const {kind}*)(x{j} + x{j}o);")
+    stored = [j for j in outputs if key.outputs[j].mode == "run"]
+    for j in stored:
+        out.add(f"LzVec<{dt.c_type(key.outputs[j].dtype)}, {v}> b{j};")
+
+    def load(j: int) -> str:
+        if j in held:
+            return f"h{j}[i].v[u]"
+        return f"a{j}.v[u]" if j in vectors else f"x{j}[x{j}o + u * x{j}_k{inner}]"
+
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {v}; ++u) {{")
+    _body(out, key, chosen, load, "(long long)m * lm + (long long)(k + u) * lk")
+    each("k + u", "u", True)
+    out.add("}")
+    for j in stored:
+        kind = f"LzVec<{dt.c_type(key.outputs[j].dtype)}, {v}>"
+        out.add(f"*({kind}*)(y{j} + y{j}o) = b{j};")
 
 
 def _element(out: Text, key: PassesKey, chosen: set[int], k: str, names: list[str]) -> None:

@@ -159,7 +159,12 @@ class ReducePlan(NamedTuple):
 
 
 def plan_reduce(
-    shape: Shape, axes: Shape, accesses: Sequence[Access], lanes: int, by_rows: bool = False
+    shape: Shape,
+    axes: Shape,
+    accesses: Sequence[Access],
+    lanes: int,
+    by_rows: bool = False,
+    widest_vector: int = 8,
 ) -> ReducePlan:
     """Choose collapsed axes, schedule and vector width for a reduction over ``axes``.
 
@@ -181,7 +186,9 @@ def plan_reduce(
     items = [a for a, s in zip(accesses, scalar, strict=True) if not s]
     moved = [a._replace(strides=st) for st, a in zip(full, items, strict=True)]
     schedule = "row" if by_rows else _schedule(kept, moved)
-    vector = _reduce_vector(full_shape, len(reduced), moved, lanes) if schedule == "row" else 1
+    vector = 1
+    if schedule == "row":
+        vector = _reduce_vector(full_shape, len(reduced), moved, min(lanes, widest_vector))
     result: list[list[Shape]] = [[], []]
     modes = []
     rest = iter(zip(moved, kept_strides, reduced_strides, strict=True))
@@ -219,11 +226,11 @@ def _schedule(kept: Shape, accesses: Sequence[Access]) -> str:
     return "column" if column > row else "row"
 
 
-def _reduce_vector(shape: Shape, reduced: int, accesses: Sequence[Access], lanes: int) -> int:
+def _reduce_vector(shape: Shape, reduced: int, accesses: Sequence[Access], most: int) -> int:
     runs = [a for a in accesses if a.strides[-1] == 1 and not a.moved]
     if not runs:
         return 1
-    width = min(widest([a.itemsize for a in runs]), 8, lanes)
+    width = min(widest([a.itemsize for a in runs]), most)
     while width > 1:
         ends = reduced == 1 or shape[-1] % width == 0
         if ends and all(vector_fits(shape, a, width) for a in runs):

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from ..codegen.key import Load, Operand, Output, PassesKey, Reduced
 from ..codegen.launch import Fresh, KernelStep, Pointer, ceil_div
 from ..codegen.order import combination_order
-from ..codegen.passes import rows_per_block, uses_index
+from ..codegen.passes import held_operands, rows_per_block, uses_index
 from ..codegen.reduce import ROW_BLOCK
 from .capture import Tape
-from .geometry import Access, plan_reduce, prefers_columns
+from .geometry import Access, ReducePlan, plan_reduce, prefers_columns
 from .kernels import Region, divisors, in_order, is_leading, source_pointer, traffic
 from .node import ConstSpec, IndexSpec, Value
 from .optable import ReduceSpec, Spec
@@ -305,11 +305,33 @@ class PassRegion(Region):
         return all(strides[d] == 0 or space.shape[d] == 1 for d in space.axes)
 
 
-def pass_step(tape: Tape, region: PassRegion, roots: list[Value]) -> KernelStep:
-    """Return the step of a kernel of several passes."""
+# Bytes of a row that a thread may hold, in vectors or else one element at a time, and how much
+# unrolled code that may become.
+_HELD_BYTES = 256
+_MOST_HELD_BYTES = 512
+_MOST_UNROLLED = 4000
+
+
+def _rounds(elements: int, lanes: int) -> int:
+    """Return how many rounds a group of threads needs for a row, or a few more: keys are few."""
+    needed = ceil_div(elements, lanes)
+    step = max(1, 1 << max(needed.bit_length() - 3, 0))
+    return ceil_div(needed, step) * step
+
+
+def _planned(
+    region: PassRegion, roots: list[Value], accesses: list[Access], widest_vector: int
+) -> tuple[PassesKey, ReducePlan, list[str]]:
+    """Return the key of a kernel that holds nothing, its plan and the accesses' modes."""
     space = region.space
-    accesses = region.accesses(roots)
-    plan = plan_reduce(space.shape, space.axes, accesses, space.order.lanes, by_rows=True)
+    plan = plan_reduce(
+        space.shape,
+        space.axes,
+        accesses,
+        space.order.lanes,
+        by_rows=True,
+        widest_vector=widest_vector,
+    )
     modes = [
         "row" if mode != "scalar" and region.is_row(a.strides) else mode
         for mode, a in zip(plan.modes, accesses, strict=True)
@@ -334,6 +356,31 @@ def pass_step(tape: Tape, region: PassRegion, roots: list[Value]) -> KernelStep:
         plan.vector,
         plan.ragged,
     )
+    return key, plan, modes
+
+
+def _schedule(
+    region: PassRegion, roots: list[Value], accesses: list[Access]
+) -> tuple[PassesKey, ReducePlan, list[str]]:
+    """Return key, plan and modes, with the widest vectors with which the threads hold a row."""
+    space = region.space
+    rounds = _rounds(space.elements, space.order.lanes)
+    for width in (8, 4, 2, 1):
+        key, plan, modes = _planned(region, roots, accesses, width)
+        held = sum(key.operands[j].dtype.itemsize for j in held_operands(key))
+        most = _HELD_BYTES if key.vector > 1 else _MOST_HELD_BYTES
+        unrolled = rounds * key.vector * len(key.body)
+        fits = 0 < held * rounds * key.vector <= most and unrolled <= _MOST_UNROLLED
+        if fits and not key.ragged:
+            return key._replace(held=rounds), plan, modes
+    return _planned(region, roots, accesses, 8)
+
+
+def pass_step(tape: Tape, region: PassRegion, roots: list[Value]) -> KernelStep:
+    """Return the step of a kernel of several passes."""
+    space = region.space
+    accesses = region.accesses(roots)
+    key, plan, modes = _schedule(region, roots, accesses)
     index = "q" if plan.wide else "i"
     codes = index * 2 + "q"
     tail = [space.results, space.elements, space.elements]

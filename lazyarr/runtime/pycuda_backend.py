@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -52,16 +52,16 @@ from lazyarr.runtime.cuda_objects import (
 )
 
 # An event costs as much as a small upload, so uploads share one, up to so many and so large.
-_SHARED_EVENT = 16
-_SHARED_BYTES = 1 << 16
-_SMALLEST = 256
+_SHARED_EVENT: Final = 16
+_SHARED_BYTES: Final = 1 << 16
+_SMALLEST: Final = 256
 # Small blocks are kept ready, by size: PyCUDA's pool takes a microsecond to give one.
-_KEPT_BYTES = 1 << 18
-_KEPT_BLOCKS = 16
+_KEPT_BYTES: Final = 1 << 18
+_KEPT_BLOCKS: Final = 16
 # Waiting for the device is put off until so many blocks, or this part of the memory, need it.
-_AWAY_BLOCKS = 256
-_AWAY_SHARE = 64
-_FREE = -2  # as ``used_on``: of memory that was given back
+_AWAY_BLOCKS: Final = 256
+_AWAY_SHARE: Final = 64
+_FREE: Final = -2  # as ``used_on``: of memory that was given back
 _KERNEL_FAILURE = re.compile(
     "illegal|misaligned|unspecified launch failure|device-side assert|invalid program counter|"
     "invalid device .*address space|stack error|timed out"
