@@ -1,0 +1,98 @@
+"""Sorting functions.
+
+All orders are total, so that results do not depend on the device: NaN comes last, ascending and
+descending, and +0 equals -0. Every sort is stable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes as dt
+from .._array import Array, copy_of, view_of, wrap
+from .._dtypes import DType
+from ..graph import (
+    sorting,  # noqa: F401 - it registers the calls
+    views,
+)
+from ..graph.node import Value, call_spec
+from ..graph.write import right_side
+from ._common import check_array
+
+__all__ = ["argsort", "sort"]
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Return the elements of x in order along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Of a real dtype or bool.
+    axis : int
+    descending : bool
+        NaN comes last in both directions.
+    stable : bool
+        Every sort is stable: elements that compare equal (+0 and -0, NaNs) keep their order, also
+        in descending order.
+
+    Returns
+    -------
+    Array
+        Of x's dtype and shape. Lazy. Rows of up to 4096 elements are one kernel, longer ones a
+        radix sort (Adinets and Merrill, 2022) that takes a read and a write for each byte of an
+        element, and a buffer as large as x.
+
+    Raises
+    ------
+    TypeError
+        For complex dtypes.
+    IndexError
+        If x has no such axis.
+    """
+    return _sorted("sort", check_real(x, "sort"), x.dtype, axis, descending)
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Return the indices that sort x along an axis.
+
+    Parameters, evaluation and errors are those of `sort`. Indices of equal elements ascend.
+
+    Returns
+    -------
+    Array
+        Of dtype int64 and x's shape. Lazy.
+    """
+    return _sorted("argsort", check_real(x, "argsort"), dt.int64, axis, descending)
+
+
+def check_real(x: Any, function: str) -> Array:
+    """Return x if it is an array whose elements have an order."""
+    if check_array(x, function).dtype.kind == "c":
+        raise TypeError(
+            f"{function} is not defined for {x.dtype}: complex numbers have no order; "
+            "use xp.real(x), xp.imag(x) or xp.abs(x)"
+        )
+    return x  # type: ignore[no-any-return]
+
+
+def in_order(x: Array, dtype: DType | None = None) -> Value:
+    """Return a value whose memory holds x's elements in order, as a dtype: a copy if need be."""
+    if x._view is None and (dtype is None or dtype == x.dtype):
+        return x._cell.value
+    return right_side(dtype or x.dtype, x.shape, x._cell.value, x.view)
+
+
+def _sorted(name: str, x: Array, out: DType, axis: int, descending: bool) -> Array:
+    axis = views.normalize_axis(axis, x.ndim)
+    last = x.ndim - 1
+    order = (*[d for d in range(x.ndim) if d != axis], axis)
+    moved = view_of(x, views.permute(x.view, order))
+    extra = (x.dtype, bool(descending))
+    rows = wrap(
+        Value(call_spec(name, out), (in_order(moved),), None, None, extra, moved.shape, x.device)
+    )
+    if axis == last:
+        return rows
+    back = (*range(axis), last, *range(axis, last))
+    return copy_of(view_of(rows, views.permute(rows.view, back)))
