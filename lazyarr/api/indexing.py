@@ -341,7 +341,7 @@ def _resolve(x: Array, key: Any) -> Plan:
         elif isinstance(part, (int, np.integer)):
             basic.append(part)
             positions.append(position)  # an integer between arrays acts as an index array
-        else:
+        elif part is not Ellipsis:
             basic.append(part)
             axis += 1
     adjacent = positions == list(range(positions[0], positions[-1] + 1)) if positions else True
@@ -371,11 +371,16 @@ def _axes_before(parts: Sequence[Any], positions: Sequence[int]) -> int:
     """Return how many axes of the result come before the first index."""
     if not positions:
         return 0
-    return sum(not isinstance(p, (int, np.integer)) for p in parts[: positions[0]])
+    return sum(
+        not isinstance(p, (int, np.integer)) and p is not Ellipsis for p in parts[: positions[0]]
+    )
 
 
 def _expand(x: Array, key: Any) -> list[Any]:
-    """Return the key's parts, one an axis or newaxis: masks as indices, no ellipsis."""
+    """Return the key's parts, one an axis or newaxis, masks as indices.
+
+    An ellipsis that stands for no axis stays: index arrays on both sides of it are apart.
+    """
     parts = list(key) if type(key) is tuple else [key]
     converted: list[Any] = []
     for part in parts:
@@ -391,7 +396,8 @@ def _expand(x: Array, key: Any) -> list[Any]:
     if len(dots) > 1:
         raise IndexError("an index can have only one ellipsis ('...')")
     at = dots[0] if dots else len(converted)
-    converted[at : at + len(dots)] = [slice(None)] * (x.ndim - used)
+    missing: list[Any] = [slice(None)] * (x.ndim - used)
+    converted[at : at + len(dots)] = missing if missing or not dots else [Ellipsis]
     result: list[Any] = []
     axis = 0
     for part in converted:
