@@ -18,13 +18,13 @@ from ..storage import transfer
 
 
 class Runs(NamedTuple):
-    """What was found: ``count`` flagged elements among ``size``."""
+    """What was found: ``number`` flagged elements among ``size``."""
 
     source: Value
     offsets: Value
     extra: tuple[DType, int, bool]
     size: int
-    count: int
+    number: int
 
 
 def find_runs(source: Value, size: int, cause: str, *, heads: bool) -> Runs:
@@ -59,17 +59,17 @@ def _emit(runs: Runs, what: str, dtype: DType, count: int, *picks: Value) -> Arr
 
 def values_of(runs: Runs) -> Array:
     """Return the flagged elements."""
-    return _emit(runs, "values", runs.source.dtype, runs.count)
+    return _emit(runs, "values", runs.source.dtype, runs.number)
 
 
 def positions_of(runs: Runs) -> Array:
     """Return where the flagged elements are, ascending."""
-    return _emit(runs, "positions", dt.int64, runs.count)
+    return _emit(runs, "positions", dt.int64, runs.number)
 
 
 def starts_of(runs: Runs) -> Array:
     """Return where each run starts, and the number of elements behind them. Needs an element."""
-    return _emit(runs, "starts", dt.int64, runs.count + 1)
+    return _emit(runs, "starts", dt.int64, runs.number + 1)
 
 
 def inverse_of(runs: Runs, picks: Value) -> Array:

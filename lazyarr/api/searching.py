@@ -11,10 +11,10 @@ from .._array import Array, as_operand, elementwise, wrap
 from .._promotion import result_dtype, scalar_dtype, scalar_value
 from ..graph.node import Value, call_spec, const
 from ..graph.optable import OPS
-from ._common import check_array, check_arrays, check_int
+from ._common import check_array, check_arrays, check_int, in_order
 from ._reduction import Axis, reduce
 from .indexing import take
-from .sorting import check_real, in_order
+from .sorting import check_real
 
 __all__ = ["argmax", "argmin", "count_nonzero", "searchsorted", "where"]
 

@@ -15,12 +15,12 @@ from .._array import Array, as_operand, elementwise, wrap
 from .._promotion import result_type
 from ..graph.node import Value, call_spec, gather_spec
 from ..graph.optable import OPS
-from ._common import check_array, check_arrays
+from ._common import check_array, check_arrays, in_order
 from ._runs import Runs, find_runs, inverse_of, starts_of, values_of
 from .creation import empty
 from .elementwise import imag, real
 from .manipulation import reshape
-from .sorting import argsort, in_order, sort
+from .sorting import argsort, sort
 from .utility import any as any_of
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -70,7 +70,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     order = _order(flat)
     runs = find_runs(_picked(flat, order), flat.size, "unique_all", heads=True)
     starts = _starts(runs, flat)
-    indices = _unchecked(order, starts, runs.count)
+    indices = _unchecked(order, starts, runs.number)
     return UniqueAllResult(values_of(runs), indices, _inverse(runs, order, x), _counts(starts))
 
 

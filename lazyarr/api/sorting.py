@@ -16,8 +16,7 @@ from ..graph import (
     views,
 )
 from ..graph.node import Value, call_spec
-from ..graph.write import right_side
-from ._common import check_array
+from ._common import check_array, in_order
 
 __all__ = ["argsort", "sort"]
 
@@ -76,13 +75,6 @@ def check_real(x: Any, function: str) -> Array:
     return x  # type: ignore[no-any-return]
 
 
-def in_order(x: Array, dtype: DType | None = None) -> Value:
-    """Return a value whose memory holds x's elements in order, as a dtype: a copy if need be."""
-    if x._view is None and (dtype is None or dtype == x.dtype):
-        return x._cell.value
-    return right_side(dtype or x.dtype, x.shape, x._cell.value, x.view)
-
-
 def _sorted(name: str, x: Array, out: DType, axis: int, descending: bool) -> Array:
     axis = views.normalize_axis(axis, x.ndim)
     last = x.ndim - 1
@@ -90,7 +82,15 @@ def _sorted(name: str, x: Array, out: DType, axis: int, descending: bool) -> Arr
     moved = view_of(x, views.permute(x.view, order))
     extra = (x.dtype, bool(descending))
     rows = wrap(
-        Value(call_spec(name, out), (in_order(moved),), None, None, extra, moved.shape, x.device)
+        Value(
+            call_spec(name, out),
+            (in_order(moved, x.dtype),),
+            None,
+            None,
+            extra,
+            moved.shape,
+            x.device,
+        )
     )
     if axis == last:
         return rows

@@ -13,7 +13,12 @@ from .._kernel_files import kernel_text
 from .emit import prelude
 from .key import DType, TextKey
 
-_WORDS: Final = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+_WORDS: Final = {
+    1: "unsigned char",
+    2: "unsigned short",
+    4: "unsigned int",
+    8: "unsigned long long",
+}
 _INFINITIES: Final = {1: "0", 2: "0", 4: "0x7f800000u", 8: "0x7ff0000000000000ull"}
 RADIX: Final = 256
 WARP_LIMIT: Final = 128  # the longest row that a warp sorts
@@ -26,10 +31,10 @@ RUN_SUM_THREADS: Final = 1024
 
 
 class Carried(NamedTuple):
-    """The types inside a radix sort of long rows: of counts, and of the indices of ``argsort``."""
+    """The bytes of what a radix sort carries: of its counts, and of the indices of ``argsort``."""
 
-    count: int  # bytes
-    index: int
+    counts: int
+    indices: int
 
 
 def order_of(dtype: DType, descending: bool) -> tuple[int, int]:
@@ -82,12 +87,10 @@ def block_sort_key(width: int, pairs: bool, length: int) -> TextKey:
 
 def pass_items(width: int, carried: Carried, pairs: bool) -> int:
     """Return how many elements a thread of a pass takes: the tile fits static shared memory."""
-    return 12 if width == 8 or (pairs and carried.index == 8) else 20
+    return 12 if width == 8 or (pairs and carried.indices == 8) else 20
 
 
-def radix_sort_keys(
-    width: int, pairs: bool, carried: Carried
-) -> tuple[TextKey, TextKey, TextKey]:
+def radix_sort_keys(width: int, pairs: bool, carried: Carried) -> tuple[TextKey, TextKey, TextKey]:
     """Return the kernels that sort long rows: counting, planning, and one pass."""
     text = _sort_text(
         "sort_radix.cuh",
@@ -95,8 +98,8 @@ def radix_sort_keys(
         pairs,
         PASS_THREADS,
         pass_items(width, carried, pairs),
-        f"#define LZ_COUNT {_WORDS[carried.count]}",
-        f"#define LZ_INDEX {_WORDS[carried.index]}",
+        f"#define LZ_COUNT {_WORDS[carried.counts]}",
+        f"#define LZ_INDEX {_WORDS[carried.indices]}",
     )
     name = _name(pairs)
     return (
@@ -111,8 +114,7 @@ _LESS: Final = {
     "c": "lz_less_part(a.re, b.re) || (!lz_less_part(b.re, a.re) && lz_less_part(a.im, b.im))",
 }
 _LESS_PART: Final = (
-    "template <class F> LZ_FN bool lz_less_part(F a, F b) "
-    "{ return a < b || (b != b && a == a); }\n"
+    "template <class F> LZ_FN bool lz_less_part(F a, F b) { return a < b || (b != b && a == a); }\n"
 )
 
 

@@ -92,7 +92,7 @@ def _radix_step(
     part = max(ceil_div(n, max(1, _COUNTING_PARTS // rows)), kernels.BLOCK_LIMIT)
     part = min(part, _MOST_IN_A_PART)
     parts = ceil_div(n, part)
-    table = kernels.RADIX * carried.count
+    table = kernels.RADIX * carried.counts
     elements = rows * n
     # Tickets, starts and the first state begin as zeros and share a storage.
     starts = 4 * kernels.RADIX
@@ -102,7 +102,7 @@ def _radix_step(
     scratch = [first_state + state_bytes, state_bytes if width > 1 else table, rows * width]
     scratch += [elements * width]
     if pairs:
-        scratch += [elements * width, elements * carried.index]
+        scratch += [elements * width, elements * carried.indices]
     else:
         b = a_index = a
     states = (Scratch(zeros, first_state), Scratch(spare))
@@ -114,7 +114,7 @@ def _radix_step(
         Launch(plan_key, [Scratch(zeros, starts), Scratch(plan)], "q", [n], rows, kernels.RADIX),
     ]  # fmt: skip
     for p in range(width):
-        pointers = [
+        pointers: list[Pointer | Scratch] = [
             out, Scratch(a), Scratch(b), Scratch(a_index), Scratch(zeros), states[p % 2],
             states[1 - p % 2], Scratch(zeros, starts), Scratch(plan), source,
         ]  # fmt: skip
@@ -123,7 +123,7 @@ def _radix_step(
         launches.append(launch)
     moved = elements * width * (1 + 2 * width)
     if pairs:
-        moved += elements * (2 * carried.index * (width - 1) + 8)
+        moved += elements * (2 * carried.indices * (width - 1) + 8)
     name = "argsort" if pairs else "sort"
     return MultiStep(name, [fresh], launches, moved, scratch, zeroed=1)
 
@@ -134,9 +134,7 @@ def search_step(tape: Tape, v: Value) -> Step:
     if v.size == 0:
         return EmptyStep([Fresh(tape.slots[v], 0)])
     key = kernels.search_key(v.spec.name, dtype)
-    return _single(
-        tape, v, key, "qqi", [length, v.size, int(flag)], ceil_div(v.size, BLOCK), BLOCK
-    )
+    return _single(tape, v, key, "qqi", [length, v.size, int(flag)], ceil_div(v.size, BLOCK), BLOCK)
 
 
 def run_tiles(n: int) -> int:
@@ -191,19 +189,20 @@ def _order_keys(x: HostArray, descending: bool) -> HostArray:
     dtype: DType = x.dtype
     flip, floating = kernels.order_of(dtype, descending)
     word = np.dtype(f"u{dtype.itemsize}")
-    bits = np.ascontiguousarray(x).view(word)
+    bits: HostArray = np.ascontiguousarray(x).view(word)
     if not floating:
-        return bits ^ word.type(flip)
+        bits = bits ^ word.type(flip)
+        return bits
     sign = word.type(1 << 8 * dtype.itemsize - 1)
     ones = ~word.type(0)
     bits = np.where(x == 0, word.type(0), bits)
-    keys = (bits ^ np.where(bits & sign, ones, sign)) ^ word.type(flip)
-    return np.where(np.isnan(x), ones, keys)
+    bits = bits ^ np.where(bits & sign, ones, sign) ^ word.type(flip)
+    return np.where(np.isnan(x), ones, bits)
 
 
 def _argsort_on_host(v: Value) -> HostArray:
-    x = interpret.operand(v, 0, v.shape)
-    return np.argsort(_order_keys(x, v.extra[1]), axis=-1, kind="stable")
+    keys = _order_keys(interpret.operand(v, 0, v.shape), v.extra[1])
+    return np.argsort(keys, axis=-1, kind="stable")
 
 
 def _sort_on_host(v: Value) -> HostArray:

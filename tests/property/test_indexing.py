@@ -1,4 +1,4 @@
-"""Keys of every kind against NumPy: integers, slices, None, '...', index arrays and masks, mixed."""
+"""Keys of every kind against NumPy: integers, slices, None, '...', index arrays, masks, mixed."""
 
 from __future__ import annotations
 
