@@ -127,7 +127,7 @@ __device__ __forceinline__ LZ_COUNT lz_look_back(volatile LZ_COUNT* row_state, l
 // as zeros, and the pass clears `next`, the state of the pass after it. B is used for pairs only:
 // otherwise the second buffer is the result's memory, and so it always is for the indices (each
 // row's inside the row's result, because rows end at different passes).
-extern "C" __global__ void __launch_bounds__(LZ_THREADS)
+extern "C" __global__ void __launch_bounds__(LZ_THREADS, 2)
 lz_sort_pass(LZ_OUT* out, LZ_WORD* a, LZ_WORD* b, LZ_INDEX* a_index, unsigned int* tickets,
              LZ_COUNT* state, LZ_COUNT* next, const LZ_COUNT* starts, const unsigned char* plan,
              const LZ_WORD* in, long long n, long long tiles, unsigned long long flip, int floating,

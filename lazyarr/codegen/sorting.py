@@ -87,7 +87,7 @@ def block_sort_key(width: int, pairs: bool, length: int) -> TextKey:
 
 def pass_items(width: int, carried: Carried, pairs: bool) -> int:
     """Return how many elements a thread of a pass takes: the tile fits static shared memory."""
-    return 12 if width == 8 or (pairs and carried.indices == 8) else 20
+    return 12 if width == 8 or (pairs and carried.indices == 8) else 18
 
 
 def radix_sort_keys(width: int, pairs: bool, carried: Carried) -> tuple[TextKey, TextKey, TextKey]:

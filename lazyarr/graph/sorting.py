@@ -190,14 +190,13 @@ def _order_keys(x: HostArray, descending: bool) -> HostArray:
     flip, floating = kernels.order_of(dtype, descending)
     word = np.dtype(f"u{dtype.itemsize}")
     bits: HostArray = np.ascontiguousarray(x).view(word)
-    if not floating:
-        bits = bits ^ word.type(flip)
-        return bits
-    sign = word.type(1 << 8 * dtype.itemsize - 1)
     ones = ~word.type(0)
-    bits = np.where(x == 0, word.type(0), bits)
-    bits = bits ^ np.where(bits & sign, ones, sign) ^ word.type(flip)
-    return np.where(np.isnan(x), ones, bits)
+    if floating:
+        sign = word.type(1 << 8 * dtype.itemsize - 1)
+        bits = np.where(x == 0, word.type(0), bits)
+        bits = bits ^ np.where(bits & sign, ones, sign)
+    keys: HostArray = bits ^ word.type(flip)
+    return np.where(np.isnan(x), ones, keys) if floating else keys
 
 
 def _argsort_on_host(v: Value) -> HostArray:
