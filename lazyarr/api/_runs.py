@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _dtypes as dt
 from .._array import Array, wrap
-from .._dtypes import DType
 from ..graph import evaluate, sorting
-from ..graph.node import Value, call_spec
+from ..graph.node import Value
 from ..storage import transfer
 
 
@@ -22,20 +20,16 @@ class Runs(NamedTuple):
 
     source: Value
     offsets: Value
-    extra: tuple[DType, int, bool]
     size: int
+    heads: bool
     number: int
 
 
 def find_runs(source: Value, size: int, cause: str, *, heads: bool) -> Runs:
     """Find flagged elements of a value that is read in order. Forces it, and reads their number."""
-    extra = (source.dtype, size, heads)
-    shape = (sorting.run_tiles(size) + 1,)
-    offsets = Value(
-        call_spec("runs_offsets", dt.int64), (source,), None, None, extra, shape, source.device
-    )
+    offsets = sorting.run_offsets_call(source, size, heads)
     evaluate.force([offsets], cause)
-    return Runs(source, offsets, extra, size, _last(offsets, f"count of {cause}"))
+    return Runs(source, offsets, size, heads, _last(offsets, f"count of {cause}"))
 
 
 def _last(value: Value, cause: str) -> int:
@@ -51,27 +45,26 @@ def _last(value: Value, cause: str) -> int:
     return int(buffer[0])
 
 
-def _emit(runs: Runs, what: str, dtype: DType, count: int, *picks: Value) -> Array:
-    spec = call_spec(f"runs_{what}", dtype)
-    args = (runs.source, runs.offsets, *picks)
-    return wrap(Value(spec, args, None, None, runs.extra, (count,), runs.source.device))
+def _emit(runs: Runs, what: str, count: int, *picks: Value) -> Array:
+    others = (runs.offsets, *picks)
+    return wrap(sorting.run_emit_call(what, runs.source, runs.size, runs.heads, others, count))
 
 
 def values_of(runs: Runs) -> Array:
     """Return the flagged elements."""
-    return _emit(runs, "values", runs.source.dtype, runs.number)
+    return _emit(runs, "values", runs.number)
 
 
 def positions_of(runs: Runs) -> Array:
     """Return where the flagged elements are, ascending."""
-    return _emit(runs, "positions", dt.int64, runs.number)
+    return _emit(runs, "positions", runs.number)
 
 
 def starts_of(runs: Runs) -> Array:
     """Return where each run starts, and the number of elements behind them. Needs an element."""
-    return _emit(runs, "starts", dt.int64, runs.number + 1)
+    return _emit(runs, "starts", runs.number + 1)
 
 
 def inverse_of(runs: Runs, picks: Value) -> Array:
     """Return, at the place ``picks[i]``, the number of the run in which element i is."""
-    return _emit(runs, "inverse", dt.int64, runs.size, picks)
+    return _emit(runs, "inverse", runs.size, picks)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes as dt
 from .._array import Array, as_operand, elementwise, wrap
 from .._promotion import result_dtype, scalar_dtype, scalar_value
-from ..graph.node import Value, call_spec, const
+from ..graph import sorting
+from ..graph.node import const
 from ..graph.optable import OPS
 from ._common import check_array, check_arrays, check_int, in_order
 from ._reduction import Axis, reduce
@@ -127,10 +127,8 @@ def searchsorted(
     dtype = result_dtype(x1.dtype, x2.dtype)
     if sorter is not None:
         x1 = take(x1, _checked_sorter(sorter, x1))
-    args = (in_order(x1, dtype), in_order(x2, dtype))
-    extra = (dtype, x1.size, side == "right")
-    spec = call_spec("searchsorted", dt.int64)
-    return wrap(Value(spec, args, None, None, extra, x2.shape, x1.device))
+    ordered, elements = in_order(x1, dtype), in_order(x2, dtype)
+    return wrap(sorting.searchsorted_call(ordered, x1.size, elements, x2.shape, side == "right"))
 
 
 def _checked_sorter(sorter: Any, x1: Array) -> Array:

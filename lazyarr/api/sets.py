@@ -13,11 +13,12 @@ import numpy as np
 from .. import _dtypes as dt
 from .._array import Array, as_operand, elementwise, wrap
 from .._promotion import result_type
-from ..graph.node import Value, call_spec, gather_spec
+from ..graph import sorting
+from ..graph.node import Value, gather_spec
 from ..graph.optable import OPS
 from ._common import check_array, check_arrays, in_order
 from ._runs import Runs, find_runs, inverse_of, starts_of, values_of
-from .creation import empty
+from .creation import empty, zeros
 from .elementwise import imag, real
 from .manipulation import reshape
 from .sorting import argsort, sort
@@ -142,12 +143,8 @@ def _unchecked(x: Array, picks: Array, count: int) -> Array:
 
 def _starts(runs: Runs, flat: Array) -> Array:
     if flat.size == 0:
-        return _zeros(flat)
+        return zeros((1,), dtype=dt.int64, device=flat.device)
     return starts_of(runs)
-
-
-def _zeros(flat: Array) -> Array:
-    return elementwise(OPS["multiply"], empty((1,), dtype=dt.int64, device=flat.device), 0)
 
 
 def _counts(starts: Array) -> Array:
@@ -203,6 +200,5 @@ def _isin(x1: Array, x2: Array, invert: bool) -> Array:
     given = _sorted(_flat(x2, "isin"))
     if given.dtype != dtype:
         given = in_order(wrap(given), dtype)
-    args = (given, in_order(x1, dtype))
-    extra = (dtype, x2.size, invert)
-    return wrap(Value(call_spec("isin", dt.bool_), args, None, None, extra, x1.shape, x1.device))
+    elements = in_order(x1, dtype)
+    return wrap(sorting.isin_call(given, x2.size, elements, x1.shape, invert))

@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _dtypes as dt
 from .._array import Array, copy_of, view_of, wrap
-from .._dtypes import DType
-from ..graph import (
-    sorting,  # noqa: F401 - it registers the calls
-    views,
-)
-from ..graph.node import Value, call_spec
+from ..graph import sorting, views
 from ._common import check_array, in_order
 
 __all__ = ["argsort", "sort"]
@@ -49,7 +43,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     IndexError
         If x has no such axis.
     """
-    return _sorted("sort", check_real(x, "sort"), x.dtype, axis, descending)
+    return _along(sorting.sort_call, check_real(x, "sort"), axis, descending)
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -62,7 +56,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     Array
         Of dtype int64 and x's shape. Lazy.
     """
-    return _sorted("argsort", check_real(x, "argsort"), dt.int64, axis, descending)
+    return _along(sorting.argsort_call, check_real(x, "argsort"), axis, descending)
 
 
 def check_real(x: Any, function: str) -> Array:
@@ -75,23 +69,12 @@ def check_real(x: Any, function: str) -> Array:
     return x  # type: ignore[no-any-return]
 
 
-def _sorted(name: str, x: Array, out: DType, axis: int, descending: bool) -> Array:
+def _along(call: Any, x: Array, axis: int, descending: bool) -> Array:
     axis = views.normalize_axis(axis, x.ndim)
     last = x.ndim - 1
     order = (*[d for d in range(x.ndim) if d != axis], axis)
     moved = view_of(x, views.permute(x.view, order))
-    extra = (x.dtype, bool(descending))
-    rows = wrap(
-        Value(
-            call_spec(name, out),
-            (in_order(moved, x.dtype),),
-            None,
-            None,
-            extra,
-            moved.shape,
-            x.device,
-        )
-    )
+    rows = wrap(call(in_order(moved, x.dtype), moved.shape, bool(descending)))
     if axis == last:
         return rows
     back = (*range(axis), last, *range(axis, last))

@@ -1,6 +1,6 @@
-"""Steps and host forms of the calls that sort, search and find runs.
+"""Calls that sort, search and find runs: their nodes, steps and host forms.
 
-A call's ``extra`` begins with the dtype of what it reads, which its spec does not imply.
+A call's ``extra`` begins with the dtype of what it reads, which its spec does not imply:
 
 ===============  ======================================  ==========================================
 call             operands                                ``extra`` after the dtype
@@ -13,6 +13,7 @@ runs_values ...  elements, offsets (and picks)           their number, heads
 ===============  ======================================  ==========================================
 
 ``runs`` look at the heads of runs of equal neighbours, or (``heads`` False) at what is not zero.
+All operands are read in order.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from .calls import operand_pointer
 from .capture import Tape
 from .kernels import EmptyStep
 from .launches import Launch, MultiStep, Scratch
-from .node import Value
+from .node import Value, call_spec
+from .views import Shape
 
 Step = KernelStep | MultiStep | EmptyStep
 
@@ -41,6 +43,49 @@ NARROW_COUNTS = 1 << 30  # lengths below this are counted in 32 bits, two of whi
 NARROW_INDICES = 1 << 31  # and below this, indices are carried in 32 bits
 _COUNTING_PARTS: Final = 1024  # of all rows together
 _MOST_IN_A_PART: Final = 1 << 30
+
+
+def _call(name: str, out: DType, args: tuple[Value, ...], extra: Any, shape: Shape) -> Value:
+    return Value(call_spec(name, out), args, None, None, extra, shape, args[0].device)
+
+
+def sort_call(rows: Value, shape: Shape, descending: bool) -> Value:
+    """Return the node of the elements in order along the last axis."""
+    return _call("sort", rows.dtype, (rows,), (rows.dtype, descending), shape)
+
+
+def argsort_call(rows: Value, shape: Shape, descending: bool) -> Value:
+    """Return the node of the indices that sort along the last axis."""
+    return _call("argsort", dt.int64, (rows,), (rows.dtype, descending), shape)
+
+
+def searchsorted_call(ordered: Value, length: int, x: Value, shape: Shape, right: bool) -> Value:
+    """Return the node of the places of x's elements among ``length`` sorted ones."""
+    extra = (ordered.dtype, length, right)
+    return _call("searchsorted", dt.int64, (ordered, x), extra, shape)
+
+
+def isin_call(ordered: Value, length: int, x: Value, shape: Shape, invert: bool) -> Value:
+    """Return the node that says which of x's elements are among ``length`` sorted ones."""
+    return _call("isin", dt.bool_, (ordered, x), (ordered.dtype, length, invert), shape)
+
+
+def run_offsets_call(elements: Value, size: int, heads: bool) -> Value:
+    """Return the node of the numbers of flagged elements before each tile, and of their total."""
+    extra = (elements.dtype, size, heads)
+    return _call("runs_offsets", dt.int64, (elements,), extra, (_run_tiles(size) + 1,))
+
+
+def run_emit_call(
+    what: str, elements: Value, size: int, heads: bool, others: tuple[Value, ...], count: int
+) -> Value:
+    """Return the node of ``count`` results; ``others`` are the offsets (and the picks).
+
+    ``what`` is ``values``, ``positions``, ``starts`` or ``inverse``, see `codegen.sorting.run_key`.
+    """
+    out = elements.dtype if what == "values" else dt.int64
+    extra = (elements.dtype, size, heads)
+    return _call(f"runs_{what}", out, (elements, *others), extra, (count,))
 
 
 def _output(tape: Tape, v: Value) -> tuple[Fresh, Pointer]:
@@ -137,8 +182,7 @@ def search_step(tape: Tape, v: Value) -> Step:
     return _single(tape, v, key, "qqi", [length, v.size, int(flag)], ceil_div(v.size, BLOCK), BLOCK)
 
 
-def run_tiles(n: int) -> int:
-    """Return how many counts the offsets of ``n`` elements hold; one more is their total."""
+def _run_tiles(n: int) -> int:
     return ceil_div(n, kernels.RUN_TILE)
 
 
@@ -147,7 +191,7 @@ def run_offsets_step(tape: Tape, v: Value) -> Step:
     dtype, n, heads = v.extra
     fresh, out = _output(tape, v)
     source = operand_pointer(tape, v, 0, "in")
-    tiles = run_tiles(n)
+    tiles = _run_tiles(n)
     count = kernels.run_key("count", dtype, heads)
     offsets = kernels.run_key("offsets", dtype, heads)
     launches = [Launch(offsets, [out], "q", [tiles], 1, kernels.RUN_SUM_THREADS)]
@@ -167,7 +211,7 @@ def run_emit_step(tape: Tape, v: Value) -> Step:
     if len(pointers) == 2:  # no picks: the kernel does not look at them
         pointers.append(pointers[1])
     nbytes = v.nbytes + v.args[0].nbytes
-    launch = Launch(key, [out, *pointers], "q", [n], run_tiles(n), kernels.RUN_THREADS)
+    launch = Launch(key, [out, *pointers], "q", [n], _run_tiles(n), kernels.RUN_THREADS)
     return MultiStep(v.spec.name, [fresh], [launch], nbytes)
 
 
