@@ -145,7 +145,9 @@ from .api.manipulation import (
     tile,
     unstack,
 )
-from .api.searching import argmax, argmin, count_nonzero, where
+from .api.searching import argmax, argmin, count_nonzero, searchsorted, where
+from .api.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from .api.sorting import argsort, sort
 from .api.statistical import max, mean, min, prod, std, sum, var
 from .api.utility import all, any, diff
 from .kernel import In, InOut, Out, SourceModule
@@ -182,6 +184,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "asarray",
     "asin",
     "asinh",
@@ -248,6 +251,7 @@ __all__ = [
     "int8",
     "isdtype",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "less",
@@ -295,11 +299,13 @@ __all__ = [
     "result_type",
     "roll",
     "round",
+    "searchsorted",
     "set_default_device",
     "sign",
     "signbit",
     "sin",
     "sinh",
+    "sort",
     "sqrt",
     "square",
     "squeeze",
@@ -325,6 +331,10 @@ __all__ = [
     "uint32",
     "uint64",
     "uint8",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "unstack",
     "var",
     "vecdot",

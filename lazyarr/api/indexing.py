@@ -26,15 +26,16 @@ from .._array import (
     wrap,
 )
 from ..graph import evaluate, interpret, views
-from ..graph.node import Value, call_spec, gather_spec, scatter_spec
-from ..graph.optable import OPS, REDUCE_OPS
+from ..graph.node import Value, gather_spec, scatter_spec
+from ..graph.optable import OPS
 from ..graph.read import read_host
 from ..graph.views import Shape, View
 from ..graph.write import check_writable, own_storage, right_side
 from ..storage import transfer
 from ..storage.storage import HOST
-from .creation import arange, asarray, empty
-from .data_types import astype
+from ._common import in_order
+from ._runs import find_runs, positions_of
+from .creation import asarray, empty
 from .statistical import max as largest
 from .statistical import min as smallest
 
@@ -255,73 +256,13 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 
 def _nonzero_flat(x: Array) -> Array:
     """Return the positions of nonzero elements in C order, ascending."""
-    mask = x if x.dtype == dt.bool_ else elementwise(OPS["not_equal"], x, _zero(x))
-    count = x.size
-    packed = right_side(dt.uint8, (count,), _contiguous(mask)._cell.value, _flat_view(mask))
-    if x.device.kind == "cpu":
-        found = np.flatnonzero(np.asarray(mask))
-        return _from_numpy(found.astype(np.int64), x)
-    spec = REDUCE_OPS["sum"].resolve(dt.uint8, dt.int64)
-    ranks = wrap(
-        Value(call_spec("scan", dt.int64), (packed,), None, None, spec, (count,), x.device)
-    )
-    total = _control_read(ranks) if count else 0
-    result = empty((total,), dtype=dt.int64, device=x.device)
-    if total:
-        places = elementwise(OPS["where"], wrap(packed) != 0, ranks - 1, _minus_one(x))
-        _store(result, arange(count, device=x.device), places)
-    return astype(result, dt.int64, copy=False)
-
-
-def _minus_one(x: Array) -> Any:
-    # Out of range for every size, also counted from the end: such elements are not written.
-    return np.int64(np.iinfo(np.int64).min)
-
-
-def _zero(x: Array) -> Any:
-    return x.dtype.type(0)
-
-
-def _flat_view(x: Array) -> View:
-    return View(0, (x.size,), (1,))
-
-
-def _contiguous(x: Array) -> Array:
-
-    return x if x._view is None else copy_of(x)
+    runs = find_runs(in_order(x, x.dtype), x.size, "nonzero", heads=False)
+    return positions_of(runs)
 
 
 def _from_numpy(data: Any, x: Array) -> Array:
 
     return asarray(data, device=x.device)
-
-
-def _control_read(ranks: Array) -> int:
-    """Return the last element, read as a count that steers the library."""
-    value = ranks._cell.value
-    storage = evaluate.real_storage(value, "nonzero")
-    buffer = np.empty(1, np.int64)
-    assert storage.backend is not None
-    at = storage.ptr + (ranks.size - 1) * 8
-    transfer.copy(
-        storage.backend, "d2h", at, buffer.view(np.uint8), "count of nonzero", control=True
-    )
-    return int(buffer[0])
-
-
-def _store(target: Array, values: Array, places: Array) -> None:
-    """Write ``values[i]`` to ``target[places[i]]``; places out of range are skipped."""
-    node = Value(
-        scatter_spec(target.dtype),
-        (values._cell.value, places._cell.value),
-        None,
-        None,
-        (1, target.size),
-        values.shape,
-        target.device,
-    )
-    own_storage(target._cell, "scatter")
-    evaluate.store(node, target._cell.value, View(0, values.shape, (0,) * values.ndim))
 
 
 def _resolve(x: Array, key: Any) -> Plan:
@@ -341,7 +282,7 @@ def _resolve(x: Array, key: Any) -> Plan:
         elif isinstance(part, (int, np.integer)):
             basic.append(part)
             positions.append(position)  # an integer between arrays acts as an index array
-        else:
+        elif part is not Ellipsis:
             basic.append(part)
             axis += 1
     adjacent = positions == list(range(positions[0], positions[-1] + 1)) if positions else True
@@ -371,11 +312,16 @@ def _axes_before(parts: Sequence[Any], positions: Sequence[int]) -> int:
     """Return how many axes of the result come before the first index."""
     if not positions:
         return 0
-    return sum(not isinstance(p, (int, np.integer)) for p in parts[: positions[0]])
+    return sum(
+        not isinstance(p, (int, np.integer)) and p is not Ellipsis for p in parts[: positions[0]]
+    )
 
 
 def _expand(x: Array, key: Any) -> list[Any]:
-    """Return the key's parts, one an axis or newaxis: masks as indices, no ellipsis."""
+    """Return the key's parts, one an axis or newaxis, masks as indices.
+
+    An ellipsis that stands for no axis stays: index arrays on both sides of it are apart.
+    """
     parts = list(key) if type(key) is tuple else [key]
     converted: list[Any] = []
     for part in parts:
@@ -391,7 +337,8 @@ def _expand(x: Array, key: Any) -> list[Any]:
     if len(dots) > 1:
         raise IndexError("an index can have only one ellipsis ('...')")
     at = dots[0] if dots else len(converted)
-    converted[at : at + len(dots)] = [slice(None)] * (x.ndim - used)
+    missing: list[Any] = [slice(None)] * (x.ndim - used)
+    converted[at : at + len(dots)] = missing if missing or not dots else [Ellipsis]
     result: list[Any] = []
     axis = 0
     for part in converted:

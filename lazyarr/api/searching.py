@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._array import Array, elementwise
-from ..graph.optable import OPS
-from ._common import check_array, check_int
-from ._reduction import Axis, reduce
+import numpy as np
 
-__all__ = ["argmax", "argmin", "count_nonzero", "where"]
+from .._array import Array, as_operand, elementwise, wrap
+from .._promotion import result_dtype, scalar_dtype, scalar_value
+from ..graph import sorting
+from ..graph.node import const
+from ..graph.optable import OPS
+from ._common import check_array, check_arrays, check_int, in_order
+from ._reduction import Axis, reduce
+from .indexing import take
+from .sorting import check_real
+
+__all__ = ["argmax", "argmin", "count_nonzero", "searchsorted", "where"]
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
@@ -69,6 +76,68 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
         Of dtype int64. Lazy.
     """
     return reduce("count_nonzero", x, axis, keepdims)
+
+
+def searchsorted(
+    x1: Array, x2: Any, /, *, side: str = "left", sorter: Array | None = None
+) -> Array:
+    """Return where elements of x2 would have to be inserted in x1 to keep it sorted.
+
+    Parameters
+    ----------
+    x1 : Array
+        1-d, of a real dtype or bool, ascending (or in the order of ``sorter``), NaN last, as
+        `sort` leaves it. Not checked.
+    x2 : Array or scalar
+        Of any shape; the dtypes must promote together.
+    side : {"left", "right"}
+        Before or behind the elements that are equal.
+    sorter : Array, optional
+        Integers of x1's shape that sort it, as `argsort` returns them.
+
+    Returns
+    -------
+    Array
+        Of dtype int64 and x2's shape. Lazy: a thread an element of x2 searches by halving. NaN
+        goes where `sort` puts it.
+
+    Raises
+    ------
+    ValueError
+        If x1 is not 1-d, ``side`` is neither, the sorter's shape is not x1's, or for arrays on
+        different devices.
+    TypeError
+        For complex dtypes, dtypes without a common one, or a sorter that is not of integers.
+    OverflowError
+        For an int that does not fit x1's dtype.
+    IndexError
+        If an index in ``sorter`` is out of range, when the host knows it or the result is
+        evaluated.
+    """
+    check_real(x1, "searchsorted")
+    if x1.ndim != 1:
+        raise ValueError(f"searchsorted needs x1 with one axis, not of shape {x1.shape}")
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be 'left' or 'right', not {side!r}")
+    if isinstance(x2, (bool, int, float, complex, np.generic)):
+        own = scalar_dtype(x2, x1.dtype)
+        x2 = Array(const(scalar_value(x2, own), own, (), x1.device))
+    x2 = check_real(as_operand(x2, x1.device), "searchsorted")
+    check_arrays([x1, x2], "searchsorted")
+    dtype = result_dtype(x1.dtype, x2.dtype)
+    if sorter is not None:
+        x1 = take(x1, _checked_sorter(sorter, x1))
+    ordered, elements = in_order(x1, dtype), in_order(x2, dtype)
+    return wrap(sorting.searchsorted_call(ordered, x1.size, elements, x2.shape, side == "right"))
+
+
+def _checked_sorter(sorter: Any, x1: Array) -> Array:
+    check_arrays([x1, sorter], "searchsorted")
+    if sorter.dtype.kind not in "iu":
+        raise TypeError(f"sorter must hold integers, not {sorter.dtype}")
+    if sorter.shape != x1.shape:
+        raise ValueError(f"sorter has the shape {sorter.shape}, and x1 {x1.shape}")
+    return sorter  # type: ignore[no-any-return]
 
 
 def where(condition: Array, x1: Any, x2: Any, /) -> Array:

@@ -308,6 +308,30 @@ def scatters() -> Result:
     return [(x, a)]
 
 
+@program
+def sorts() -> Result:
+    result: Result = []
+    for n in (data(40, 90), data(5, 700), data(2, 15_000), data(3, 5000, dtype="int64")):
+        x = xp.asarray(n)
+        order = np.argsort(n, axis=1, kind="stable")
+        result += [(xp.sort(x), np.sort(n, axis=1)), (xp.argsort(x), order.astype(np.int64))]
+    return result
+
+
+@program
+def runs_and_searches() -> Result:
+    a, b = data(9000, dtype="int16") % 50, data(100, dtype="int16", seed=1) % 70
+    x, y = xp.asarray(a), xp.asarray(b)
+    found = xp.unique_all(x)
+    flat, first, inverse, counts = np.unique(a, True, True, True)
+    edges = np.searchsorted(flat, b).astype(np.int64)
+    return [
+        (found.values, flat), (found.indices, first), (found.inverse_indices, inverse),
+        (found.counts, counts), (xp.searchsorted(found.values, y), edges),
+        (xp.isin(y, x), np.isin(b, a)), (xp.nonzero(x)[0], np.flatnonzero(a)),
+    ]  # fmt: skip
+
+
 def templates_of(key: KernelKey) -> set[str]:
     """Return the templates that a kernel uses."""
     if isinstance(key, MapKey):
@@ -348,4 +372,6 @@ TEMPLATES = {
     "passes 4", "passes 32", "passes 256", "passes input run", "passes input each",
     "passes output run", "passes output each", "passes output row",
     "lz_scan_short", "lz_scan_long", "lz_transpose",
+    "lz_sort_warp", "lz_sort_block", "lz_sort_count", "lz_sort_plan", "lz_sort_pass",
+    "lz_run_count", "lz_run_offsets", "lz_run_emit", "lz_searchsorted", "lz_isin",
 }  # fmt: skip

@@ -36,8 +36,14 @@ def test_61_writes_and_reductions_of_nothing(device: str) -> None:
     eq(xp.flip(xp.roll(xp.permute_dims(a, (1, 0)), 1)), np.zeros((0, 3)))
 
 
-def test_62_cumulative_functions_and_nonzero_of_nothing(device: str) -> None:
+def test_62_set_sort_and_cumulative_functions_of_nothing(device: str) -> None:
     z = xp.asarray([], dtype=xp.float64)
+    eq(xp.sort(z), np.zeros(0))
+    assert xp.argsort(z).shape == (0,)
+    eq(xp.unique_values(z), np.zeros(0))
+    assert [x.shape for x in xp.unique_all(z)] == [(0,)] * 4
+    eq(xp.searchsorted(z, xp.asarray([1.0])), [0])
+    eq(xp.isin(xp.asarray([1.0]), z), [False])
     eq(xp.cumulative_sum(z), np.zeros(0))
     eq(xp.cumulative_sum(z, include_initial=True), [0.0])
     assert xp.nonzero(z)[0].shape == (0,)

@@ -31,3 +31,46 @@ def test_80_overflow_inside_abs_and_complex_division(device: str) -> None:
     assert abs(big / 5e200 - 1) < 1e-15
     z = xp.asarray([1e200 + 1e200j])
     np.testing.assert_allclose(np.asarray(z / z), [1 + 0j])
+
+
+def test_82_nan_in_argsort(device: str) -> None:
+    eq(xp.argsort(xp.asarray([3.0, np.nan, 1.0, np.nan, 2.0]), stable=True), [2, 4, 0, 1, 3])
+    eq(xp.argsort(xp.asarray([np.nan] * 40), stable=True), np.arange(40))
+    x = xp.asarray([1.0, np.nan, -0.0, 0.0, -np.inf, np.inf])
+    eq(xp.sort(x), [-np.inf, -0.0, 0.0, 1.0, np.inf, np.nan])
+    eq(xp.sort(x, descending=True), [np.inf, 1.0, -0.0, 0.0, -np.inf, np.nan])
+
+
+def test_83_stability(device: str) -> None:
+    x = xp.asarray([1000] * 6 + [0, 1000])
+    eq(xp.argsort(x, stable=True), [6, 0, 1, 2, 3, 4, 5, 7])
+    n = 100_000
+    keys = xp.arange(n) % 7
+    eq(xp.argsort(keys, stable=True), np.argsort(np.arange(n) % 7, kind="stable"))
+    eq(xp.argsort(xp.asarray([1, 0, 1, 0]), descending=True, stable=True), [0, 2, 1, 3])
+
+
+def test_83_descending_extremes(device: str) -> None:
+    eq(xp.sort(xp.asarray([0, 255, 3], dtype=xp.uint8), descending=True), [255, 3, 0])
+    for dtype in (xp.int8, xp.int64):
+        low, high = xp.iinfo(dtype).min, xp.iinfo(dtype).max
+        x = xp.asarray([0, low, high, -1], dtype=dtype)
+        eq(xp.sort(x, descending=True), [high, 0, -1, low])
+        eq(xp.argsort(x), [1, 3, 0, 2])
+
+
+def test_85_the_shape_of_unique_inverse(device: str) -> None:
+    x = xp.asarray([[3, 1], [3, 2]])
+    u = xp.unique_inverse(x)
+    assert u.inverse_indices.shape == x.shape
+    flat = xp.take(u.values, xp.reshape(u.inverse_indices, (-1,)))
+    eq(xp.reshape(flat, x.shape), np.asarray(x))
+
+
+def test_86_searchsorted_with_nan_and_mixed_dtypes(device: str) -> None:
+    s = xp.asarray([-0.4, -0.3, -0.2], dtype=xp.float32)
+    eq(xp.searchsorted(s, xp.asarray([0.1, np.nan], dtype=xp.float32)), [3, 3])
+    eq(xp.searchsorted(s, xp.asarray([-0.3])), [2])  # the float32 lies below the float64
+    e = xp.asarray([0.0, 1.0, 1.0, 2.0])
+    eq(xp.searchsorted(e, xp.asarray([1.0]), side="left"), [1])
+    eq(xp.searchsorted(e, xp.asarray([1.0]), side="right"), [3])

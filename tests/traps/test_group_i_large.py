@@ -36,6 +36,27 @@ def test_94_beyond_32_bits() -> None:
 
 @pytest.mark.cuda
 @pytest.mark.slow
+def test_94_sorting_beyond_32_bits() -> None:
+    n = 2**31 + 77
+    edges = np.arange(101)
+    counts = n // 100 + (edges[:-1] < n % 100)
+    with xp.default_device("cuda"):
+        x = xp.astype(xp.arange(n) % 100, xp.int8)
+        ordered = xp.sort(x)
+        starts = xp.searchsorted(ordered, xp.asarray(edges, dtype=xp.int8))
+        eq(starts, np.concatenate(([0], np.cumsum(counts))))
+        found = xp.unique_counts(x)
+        eq(found.values, edges[:-1].astype(np.int8))
+        eq(found.counts, counts)
+        del ordered, found
+        order = xp.argsort(xp.astype(x, xp.int16), descending=True)
+        eq(order[:3], [99, 199, 299])
+        last = (n - 1) // 100 * 100
+        eq(order[-2:], [last - 100, last])
+
+
+@pytest.mark.cuda
+@pytest.mark.slow
 def test_95_the_index_width_follows_the_extent() -> None:
     with xp.default_device("cuda"):
         z = xp.ones(2**28 + 1, dtype=xp.complex64)

@@ -1,0 +1,167 @@
+"""Hand-written kernels that sort, search and find runs: ``kernels/sort_*.cuh`` and others.
+
+Owns how each is specialised; ``graph.sorting`` owns shapes and arguments. The sorting kernels know
+the width of the elements only: all dtypes of a width, and both directions, share a kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from .. import _dtypes as dt
+from .._kernel_files import kernel_text
+from .emit import prelude
+from .key import DType, TextKey
+
+_WORDS: Final = {
+    1: "unsigned char",
+    2: "unsigned short",
+    4: "unsigned int",
+    8: "unsigned long long",
+}
+_INFINITIES: Final = {1: "0", 2: "0", 4: "0x7f800000u", 8: "0x7ff0000000000000ull"}
+RADIX: Final = 256
+WARP_LIMIT: Final = 128  # the longest row that a warp sorts
+BLOCK_LIMIT: Final = 4096  # and a block in shared memory
+BLOCK_THREADS: Final = 256
+PASS_THREADS: Final = 384
+RUN_TILE: Final = 4096
+RUN_THREADS: Final = 256
+RUN_SUM_THREADS: Final = 1024
+
+
+class Carried(NamedTuple):
+    """The bytes of what a radix sort carries: of its counts, and of the indices of ``argsort``."""
+
+    counts: int
+    indices: int
+
+
+def order_of(dtype: DType, descending: bool) -> tuple[int, int]:
+    """Return the parameters that turn an element's bits into its key: ``flip``, ``floating``."""
+    ones = (1 << 8 * dtype.itemsize) - 1
+    sign = (ones >> 1) + 1 if dtype.kind == "i" else 0
+    return sign ^ (ones if descending else 0), int(dtype.kind == "f")
+
+
+def _sort_text(file: str, width: int, pairs: bool, threads: int, items: int, *more: str) -> str:
+    out = "long long" if pairs else _WORDS[width]
+    definitions = [
+        f"#define LZ_WORD {_WORDS[width]}",
+        f"#define LZ_KEY {_WORDS[max(width, 4)]}",
+        f"#define LZ_INFINITY {_INFINITIES[width]}",
+        f"#define LZ_PAIRS {int(pairs)}",
+        f"#define LZ_OUT {out}",
+        f"#define LZ_THREADS {threads}",
+        f"#define LZ_ITEMS {items}",
+        *more,
+    ]
+    text = "\n".join(definitions)
+    return f"{text}\n{kernel_text('sort_key.cuh')}\n{kernel_text(file)}"
+
+
+def _name(pairs: bool) -> str:
+    return "argsort" if pairs else "sort"
+
+
+def _items(length: int, of: int) -> int:
+    """Return the power of two of items that a group of ``of`` threads needs for a length."""
+    items = 1
+    while items * of < length:
+        items *= 2
+    return items
+
+
+def warp_sort_key(width: int, pairs: bool, length: int) -> TextKey:
+    """Return the kernel that sorts rows of at most ``WARP_LIMIT`` elements."""
+    text = _sort_text("sort_warp.cuh", width, pairs, BLOCK_THREADS, _items(length, 32))
+    return TextKey(_name(pairs), "lz_sort_warp", text)
+
+
+def block_sort_key(width: int, pairs: bool, length: int) -> TextKey:
+    """Return the kernel that sorts rows of at most ``BLOCK_LIMIT`` elements."""
+    items = _items(length, BLOCK_THREADS)
+    text = _sort_text("sort_block.cuh", width, pairs, BLOCK_THREADS, items)
+    return TextKey(_name(pairs), "lz_sort_block", text)
+
+
+def pass_items(width: int, carried: Carried, pairs: bool) -> int:
+    """Return how many elements a thread of a pass takes: the tile fits static shared memory."""
+    return 12 if width == 8 or (pairs and carried.indices == 8) else 18
+
+
+def radix_sort_keys(width: int, pairs: bool, carried: Carried) -> tuple[TextKey, TextKey, TextKey]:
+    """Return the kernels that sort long rows: counting, planning, and one pass."""
+    text = _sort_text(
+        "sort_radix.cuh",
+        width,
+        pairs,
+        PASS_THREADS,
+        pass_items(width, carried, pairs),
+        f"#define LZ_COUNT {_WORDS[carried.counts]}",
+        f"#define LZ_INDEX {_WORDS[carried.indices]}",
+    )
+    name = _name(pairs)
+    return (
+        TextKey(f"{name} counts", "lz_sort_count", text),
+        TextKey(f"{name} plan", "lz_sort_plan", text),
+        TextKey(f"{name} pass", "lz_sort_pass", text),
+    )
+
+
+_LESS: Final = {
+    "f": "a < b || (b != b && a == a)",  # NaN comes last, as in sort
+    "c": "lz_less_part(a.re, b.re) || (!lz_less_part(b.re, a.re) && lz_less_part(a.im, b.im))",
+}
+_LESS_PART: Final = (
+    "template <class F> LZ_FN bool lz_less_part(F a, F b) { return a < b || (b != b && a == a); }\n"
+)
+
+
+def _equal(dtype: DType, a: str, b: str) -> str:
+    return f"lz_eq({a}, {b})" if dtype.kind == "c" else f"{a} == {b}"
+
+
+def search_key(name: str, dtype: DType) -> TextKey:
+    """Return a binary search for elements of a dtype: ``searchsorted`` or ``isin``."""
+    definitions = [
+        f"typedef {dt.c_type(dtype)} LZ_T;",
+        f"LZ_FN bool lz_less(LZ_T a, LZ_T b) {{ return {_LESS.get(dtype.kind, 'a < b')}; }}",
+        f"LZ_FN bool lz_equal(LZ_T a, LZ_T b) {{ return {_equal(dtype, 'a', 'b')}; }}",
+    ]
+    part = _LESS_PART if dtype.kind == "c" else ""
+    text = f"{prelude(True)}{part}{chr(10).join(definitions)}\n{kernel_text('search.cuh')}"
+    return TextKey(name, f"lz_{name}", text)
+
+
+_EMITS: Final = {
+    "values": "if (flag) out[rank] = in[i];",
+    "starts": "if (flag) out[rank] = i; if (i == n - 1) out[rank + flag] = n;",
+    "positions": "if (flag) out[rank] = i;",
+    "inverse": "out[picks[i]] = rank + flag - 1;",
+}
+
+
+def run_key(mode: str, dtype: DType, heads: bool) -> TextKey:
+    """Return a kernel over flagged elements of a dtype: the heads of runs, or what is not zero.
+
+    ``mode`` is ``count``, ``offsets``, or what is emitted: the flagged ``values`` or their
+    ``positions``; ``starts``, positions with the array's length behind them; ``inverse``, each
+    element's run at the place that ``picks`` names.
+    """
+    same = _equal(dtype, "in[i]", "in[i - 1]")
+    zero = {"c": "in[i].re == 0 && in[i].im == 0"}.get(dtype.kind, "in[i] == 0")
+    flag = f"i == 0 || !({same})" if heads else f"!({zero})"
+    out = dt.c_type(dtype) if mode == "values" else "long long"
+    definitions = [
+        f"typedef {dt.c_type(dtype)} LZ_T;",
+        f"typedef {out} LZ_OUT;",
+        f"#define LZ_FLAG(in, i) ({flag})",
+        f"#define LZ_EMIT {_EMITS.get(mode, '')}",
+        f"#define LZ_THREADS {RUN_THREADS}",
+        f"#define LZ_ITEMS {RUN_TILE // RUN_THREADS}",
+        f"#define LZ_SUM_THREADS {RUN_SUM_THREADS}",
+    ]
+    text = f"{prelude(True)}{chr(10).join(definitions)}\n{kernel_text('runs.cuh')}"
+    function = mode if mode in ("count", "offsets") else "emit"
+    return TextKey(f"runs {mode}", f"lz_run_{function}", text)
