@@ -137,7 +137,6 @@ from .api.manipulation import (
     flip,
     moveaxis,
     permute_dims,
-    repeat,
     reshape,
     roll,
     squeeze,
@@ -145,6 +144,7 @@ from .api.manipulation import (
     tile,
     unstack,
 )
+from .api.repetition import repeat
 from .api.searching import argmax, argmin, count_nonzero, where
 from .api.statistical import max, mean, min, prod, std, sum, var
 from .api.utility import all, any, diff
