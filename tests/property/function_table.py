@@ -1,0 +1,761 @@
+"""One row a function of the standard: how its arguments are drawn, and what its results must be.
+
+The rows serve the differential tests (``test_every_function``), the proof that nothing runs on the
+host (``tests/test_no_host_path.py``) and the page ``docs/array-api.md``. Sorting, sets, ``linalg``
+and ``fft`` are in ``function_table_more``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import lazyarr as xp
+from tests.standard import COMPLEX_MATHS, PENDING
+
+from .drawing import (
+    OTHER,
+    SHAPES,
+    Call,
+    Choose,
+    DType,
+    Operand,
+    axes_of,
+    axis_of,
+    call,
+    numpy_view,
+    operand,
+    part_of,
+)
+from .outcomes import close, equal, info, metadata, same, shapes, total
+from .support import Shape
+
+# In the order of preference of the one fixed call.
+DTYPES = [
+    "float64", "float32", "int64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64",
+    "bool", "complex128", "complex64",
+]  # fmt: skip
+STRICT = "strict"  # reference: array_api_strict instead of NumPy
+
+
+class Row(NamedTuple):
+    """A function: its calls, its reference, the comparison, and when it runs."""
+
+    draw: Callable[[Choose], Call]
+    reference: Any = None  # on NumPy's arrays; None: NumPy's function of the same name
+    compare: Callable[[Any, Any, Call], None] = same
+    runs: str = "lazy"  # "lazy", "view", "at the call" or "metadata"
+    control: int = 0  # small reads that steer, in the fixed call and its evaluation
+    strict: bool = True  # array_api_strict gives the same shapes and dtypes
+    note: str = ""  # for the page
+
+
+def find(ns: Any, name: str) -> Any:
+    """Return a function of a namespace, None where it is missing."""
+    for part in name.split("."):
+        ns = getattr(ns, part, None)
+    return ns
+
+
+@cache
+def takes_complex(name: str) -> bool:
+    """Whether complex dtypes are to be drawn: where they may be missing, only if they are not."""
+    if f"complex {name}" not in PENDING:
+        return True
+    z = xp.asarray([1 + 1j], device="cpu")
+    try:
+        find(xp, name)(*[z] * (2 if name in BINARY else 1))
+    except TypeError:
+        return False
+    return True
+
+
+def dtype_of(choose: Choose, kinds: str, name: str = "") -> str:
+    if name and not takes_complex(name):
+        kinds = kinds.replace("c", "")
+    return str(choose.one_of([d for d in DTYPES if np.dtype(d).kind in kinds]))
+
+
+def shape_of(choose: Choose, least: int = 0, *, empty: bool = True) -> Shape:
+    shapes = [s for s in SHAPES if len(s) >= least and (empty or 0 not in s)]
+    return tuple(choose.one_of(shapes))
+
+
+def array_of(choose: Choose, kinds: str, least: int = 0, **how: bool) -> Operand:
+    """Return an array of one of the kinds, with ``least`` axes or more."""
+    shape = shape_of(choose, least, empty=how.pop("empty", True))
+    return operand(choose, shape, dtype_of(choose, kinds), **how)
+
+
+def mapped(o: Operand, function: Callable[[Any], Any]) -> Operand:
+    """Return an operand with a function applied to its data."""
+    with np.errstate(all="ignore"):
+        return o._replace(base=np.asarray(function(o.base), o.base.dtype))
+
+
+def tame(o: Operand) -> Operand:
+    """Return an operand whose products neither overflow nor vanish."""
+    if o.base.dtype.kind == "c":
+        return mapped(o, lambda x: np.clip(x.real, -2, 2) + 1j * np.clip(x.imag, -2, 2))
+    return mapped(o, lambda x: np.clip(x, -2, 2)) if o.base.dtype.kind == "f" else o
+
+
+# Element-wise functions.
+
+SCALARS = {"b": [True, False], "i": [1, 3, -2], "u": [1, 3], "f": [2.5, 1, -0.5], "c": [2j, 1.5]}
+
+
+def _unary(name: str, kinds: str, special: str = "biuf") -> Callable[[Choose], Call]:
+    def draw(choose: Choose) -> Call:
+        dtype = dtype_of(choose, kinds, name)
+        hard = np.dtype(dtype).kind in special
+        return call(operand(choose, shape_of(choose), dtype, special=hard))
+
+    return draw
+
+
+def _second(name: str, o: Operand) -> Operand:
+    """Return the second operand as far as its values have one meaning for all libraries."""
+    dtype = o.base.dtype
+    if "shift" in name:
+        return mapped(o, lambda x: x % (8 * dtype.itemsize))
+    if name == "pow" and dtype.kind in "iu":
+        return mapped(o, lambda x: x % 7)
+    return o
+
+
+def _binary(name: str, kinds: str) -> Callable[[Choose], Call]:
+    def draw(choose: Choose) -> Call:
+        dtype = dtype_of(choose, kinds, name)
+        kind = np.dtype(dtype).kind
+        shape = shape_of(choose)
+        hard = kind != "c"
+        x = operand(choose, shape, dtype, special=hard)
+        form = choose.one_of(["arrays", "arrays", "mixed", "scalar"])
+        if form == "scalar" and "shift" not in name:
+            scalar = abs(choose.one_of(SCALARS[kind])) if name == "pow" else None
+            return call(x, choose.one_of(SCALARS[kind]) if scalar is None else scalar)
+        other = OTHER.get(dtype, dtype) if form == "mixed" else dtype
+        y = _second(name, operand(choose, part_of(choose, shape), other, special=hard))
+        if "shift" in name and other != dtype:
+            y = mapped(y, lambda n: n % (8 * np.dtype(dtype).itemsize))
+        return call(x, y)
+
+    return draw
+
+
+def floor_divide(a: Any, b: Any) -> Any:
+    """Return NumPy's quotient, for infinities and zeros as the standard lists it."""
+    if np.result_type(a, b).kind != "f":
+        return np.floor_divide(a, b)
+    quotient = np.divide(a, b)
+    plain = np.isinf(a) | np.isinf(b) | (np.asarray(b) == 0)
+    return np.where(plain, quotient, np.floor_divide(a, b))
+
+
+def _conj(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+# name: kinds, comparison, reference
+UNARY: dict[str, tuple[str, Any, Any]] = {
+    "abs": ("iufc", close, None),
+    "bitwise_invert": ("biu", same, None),
+    "ceil": ("iuf", same, None),
+    "conj": ("iufc", same, _conj),
+    "floor": ("iuf", same, None),
+    "imag": ("c", same, None),
+    "isfinite": ("iufc", same, None),
+    "isinf": ("iufc", same, None),
+    "isnan": ("iufc", same, None),
+    "logical_not": ("b", same, None),
+    "negative": ("iufc", same, None),
+    "positive": ("iufc", same, None),
+    "real": ("fc", same, np.real),
+    "reciprocal": ("fc", close, None),
+    "round": ("iufc", same, None),
+    "sign": ("iufc", close, None),
+    "signbit": ("f", same, None),
+    "square": ("iufc", close, None),
+    "trunc": ("iuf", same, None),
+    **{name: ("fc", close, None) for name in COMPLEX_MATHS if name != "pow"},
+}
+BINARY: dict[str, tuple[str, Any, Any]] = {
+    "add": ("iufc", same, None),
+    "atan2": ("f", close, None),
+    "bitwise_and": ("biu", same, None),
+    "bitwise_left_shift": ("iu", same, None),
+    "bitwise_or": ("biu", same, None),
+    "bitwise_right_shift": ("iu", same, None),
+    "bitwise_xor": ("biu", same, None),
+    "copysign": ("f", same, None),
+    "divide": ("fc", close, None),
+    "equal": ("biufc", same, None),
+    "floor_divide": ("iuf", same, floor_divide),
+    "greater": ("iuf", same, None),
+    "greater_equal": ("iuf", same, None),
+    "hypot": ("f", close, None),
+    "less": ("iuf", same, None),
+    "less_equal": ("iuf", same, None),
+    "logaddexp": ("f", close, None),
+    "logical_and": ("b", same, None),
+    "logical_or": ("b", same, None),
+    "logical_xor": ("b", same, None),
+    "maximum": ("iuf", equal, None),
+    "minimum": ("iuf", equal, None),
+    "multiply": ("iufc", close, None),
+    "nextafter": ("f", same, None),
+    "not_equal": ("biufc", same, None),
+    "pow": ("iufc", close, None),
+    "remainder": ("iuf", same, None),
+    "subtract": ("iufc", same, None),
+}
+
+
+def _clip(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "iuf")
+    shape = shape_of(choose)
+    x = operand(choose, shape, dtype)
+    bounds: list[Any] = []
+    for _ in range(2):
+        form = choose.one_of(["array", "scalar", "none"])
+        if form == "array":
+            bounds.append(operand(choose, part_of(choose, shape), dtype))
+        else:
+            bounds.append(
+                choose.one_of(SCALARS[np.dtype(dtype).kind]) if form == "scalar" else None
+            )
+    return call(x, *bounds)
+
+
+def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    """Return ``maximum(minimum(x, high), low)`` of those bounds that are given."""
+    x = x if high is None else np.minimum(x, high)
+    return x if low is None else np.maximum(x, low)
+
+
+def _where(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "biufc")
+    shape = shape_of(choose)
+    test = operand(choose, part_of(choose, shape), "bool")
+    x = operand(choose, shape, dtype)
+    y: Any = operand(choose, part_of(choose, shape), dtype)
+    if choose.one_of([False, False, True]):
+        y = choose.one_of(SCALARS[np.dtype(dtype).kind])
+    return call(test, x, y) if choose.one_of([True, False]) else call(test, y, x)
+
+
+ELEMENTWISE: dict[str, Row] = {
+    **{n: Row(_unary(n, k), f, c) for n, (k, c, f) in UNARY.items()},
+    **{n: Row(_binary(n, k), f, c) for n, (k, c, f) in BINARY.items()},
+    "clip": Row(_clip, clip, equal, strict=False),  # it refuses min > max
+}
+
+
+# Creation.
+
+
+def _dtype_or_none(choose: Choose, names: Sequence[str] = ("float32", "int16", "bool")) -> Any:
+    name = choose.one_of([None, *names])
+    return None if name is None else DType(name)
+
+
+def _filled(choose: Choose) -> Call:
+    return call(shape_of(choose), dtype=_dtype_or_none(choose))
+
+
+def _full(choose: Choose) -> Call:
+    value, dtypes = choose.one_of(
+        [(2.5, ["float32", "complex64"]), (5, ["int8", "uint64", "float64"]), (True, ["bool"])]
+    )
+    return call(shape_of(choose), value, dtype=_dtype_or_none(choose, dtypes))
+
+
+def _like(choose: Choose) -> Call:
+    return call(array_of(choose, "biufc"), dtype=_dtype_or_none(choose))
+
+
+def _full_like(choose: Choose) -> Call:
+    x = array_of(choose, "biufc")
+    return call(x, choose.one_of(SCALARS[x.base.dtype.kind]))
+
+
+def _arange(choose: Choose) -> Call:
+    args = choose.one_of(
+        [
+            (5,),
+            (2, 9),
+            (9, 2, -3),
+            (0.5, 3.0, 0.25),
+            (3, 3),
+            (0, -3),
+            (-4, 100, 7),
+            (0.0, -1.0, -0.5),
+        ]
+    )
+    names = ["float32", "float64"]
+    if all(type(a) is int for a in args):
+        names += ["int8", "int64"]
+    return call(*args, dtype=_dtype_or_none(choose, names))
+
+
+def _linspace(choose: Choose) -> Call:
+    start, stop = choose.one_of([(0, 1), (3.0, -2.0), (1e-3, 1e5), (1 + 2j, -3j), (5, 5)])
+    names = ["complex64"] if isinstance(start, complex) else ["float32", "float64"]
+    return call(
+        start,
+        stop,
+        choose.one_of([5, 1, 0, 2, 33]),
+        dtype=_dtype_or_none(choose, names),
+        endpoint=choose.one_of([None, False]),
+    )
+
+
+def _eye(choose: Choose) -> Call:
+    rows = choose.one_of([3, 0, 1, 5])
+    columns = choose.one_of([(), (4,), (1,)])
+    return call(rows, *columns, k=choose.one_of([None, 1, -2, 9]), dtype=_dtype_or_none(choose))
+
+
+def _triangle(choose: Choose) -> Call:
+    return call(array_of(choose, "biufc", 2), k=choose.one_of([None, 1, -1, 5, -5]))
+
+
+def _meshgrid(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "iufc")
+    count = choose.one_of([2, 1, 3])
+    arrays = [operand(choose, (choose.one_of([3, 1, 0, 4]),), dtype) for _ in range(count)]
+    return call(*arrays, indexing=choose.one_of([None, "ij"]))
+
+
+def _asarray(choose: Choose) -> Call:
+    x = array_of(choose, "biufc")
+    if choose.one_of([False, True]):
+        kind = x.base.dtype.kind
+        wide = {"b": "bool", "i": "int64", "f": "float64", "c": "complex128"}.get(kind)
+        if wide is None or x.base.size == 0:
+            return call(3, dtype=_dtype_or_none(choose, ["float32", "uint8"]))
+        return call(x.base.astype(wide).tolist())
+    return call(x, copy=choose.one_of([None, True]))
+
+
+def _from_dlpack(choose: Choose) -> Call:
+    return call(array_of(choose, "biufc", layout=False))
+
+
+CREATION: dict[str, Row] = {
+    "arange": Row(_arange, None, close),
+    "asarray": Row(_asarray, note="of device arrays; what comes from the host is uploaded later"),
+    "empty": Row(_filled, None, shapes),
+    "empty_like": Row(_like, None, shapes),
+    "eye": Row(_eye, lambda n, m=None, **kw: np.eye(n, m, **kw)),
+    "from_dlpack": Row(_from_dlpack, None, same, "view", note="of another library: shared memory"),
+    "full": Row(_full),
+    "full_like": Row(_full_like),
+    "linspace": Row(_linspace, None, close),
+    "meshgrid": Row(_meshgrid),
+    "ones": Row(_filled),
+    "ones_like": Row(_like),
+    "tril": Row(_triangle),
+    "triu": Row(_triangle),
+    "zeros": Row(_filled),
+    "zeros_like": Row(_like),
+}
+
+
+# Dtypes.
+
+
+def _astype(choose: Choose) -> Call:
+    source = dtype_of(choose, "fiubc")
+    kinds = "bc" if source.startswith("complex") else "biufc"
+    target = dtype_of(choose, kinds)
+    x = operand(choose, shape_of(choose), source, special=np.dtype(target).kind not in "iu")
+    if x.base.dtype.kind == "f" and np.dtype(target).kind in "iu":
+        x = mapped(x, lambda n: np.clip(n, 0, 100))  # beyond the dtype, each library has its way
+    return call(x, DType(target), copy=choose.one_of([None, False]))
+
+
+def _two_dtypes(choose: Choose) -> Call:
+    return call(DType(dtype_of(choose, "fiubc")), DType(dtype_of(choose, "fiubc")))
+
+
+def _finfo(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "fc")
+    return call(choose.one_of([DType(dtype), operand(choose, (2,), dtype)]))
+
+
+def _iinfo(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "iu")
+    return call(choose.one_of([DType(dtype), operand(choose, (2,), dtype)]))
+
+
+KINDS = ["numeric", "bool", "signed integer", "unsigned integer", "integral", "real floating"]
+
+
+def _isdtype(choose: Choose) -> Call:
+    kind = choose.one_of([*KINDS, "complex floating", ("bool", "integral"), DType("int8")])
+    return call(DType(dtype_of(choose, "fiubc")), kind)
+
+
+def _result_type(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "fiubc")
+    scalar = choose.one_of(SCALARS[np.dtype(dtype).kind])
+    other = DType(OTHER.get(dtype, dtype))
+    return call(operand(choose, (), dtype), other, *choose.one_of([(), (scalar,)]))
+
+
+DATA_TYPES: dict[str, Row] = {
+    "astype": Row(  # array_api_strict has no complex to bool
+        _astype, lambda x, dtype, copy=True: x.astype(dtype), strict=False
+    ),
+    "can_cast": Row(_two_dtypes, STRICT, metadata, "metadata"),
+    "finfo": Row(_finfo, STRICT, info, "metadata"),
+    "iinfo": Row(_iinfo, STRICT, info, "metadata"),
+    "isdtype": Row(_isdtype, STRICT, metadata, "metadata"),
+    "result_type": Row(_result_type, STRICT, metadata, "metadata"),
+}
+
+
+# Manipulation and indexing.
+
+
+def _broadcast_arrays(choose: Choose) -> Call:
+    shape = shape_of(choose)
+    parts = [operand(choose, part_of(choose, shape), dtype_of(choose, "biufc")) for _ in range(2)]
+    return call(operand(choose, shape, "float32"), *parts)
+
+
+def _broadcast_shapes(choose: Choose) -> Call:
+    shape = shape_of(choose)
+    return call(shape, part_of(choose, shape), part_of(choose, shape))
+
+
+def _broadcast_to(choose: Choose) -> Call:
+    shape = shape_of(choose)
+    return call(operand(choose, part_of(choose, shape), dtype_of(choose, "biufc")), shape)
+
+
+def _parts(choose: Choose, shape: Shape, axis: int | None) -> list[Operand]:
+    """Return arrays of one shape apart from an axis, of dtypes that promote."""
+    dtype = dtype_of(choose, "biufc")
+    result = []
+    for _ in range(choose.one_of([2, 1, 3])):
+        own = list(shape)
+        if axis is not None:
+            own[axis] = choose.one_of([own[axis], 0, 1, 2])
+        result.append(operand(choose, tuple(own), choose.one_of([dtype, OTHER.get(dtype, dtype)])))
+    return result
+
+
+def _concat(choose: Choose) -> Call:
+    shape = shape_of(choose, 1)
+    axis = axis_of(choose, len(shape))
+    if choose.one_of([False, False, True]):
+        return Call((_parts(choose, shape, axis),), {"axis": None})
+    return call(_parts(choose, shape, axis), axis=axis)
+
+
+def _stack(choose: Choose) -> Call:
+    shape = shape_of(choose)
+    return call(_parts(choose, shape, None), axis=axis_of(choose, len(shape) + 1))
+
+
+def _expand_dims(choose: Choose) -> Call:
+    x = array_of(choose, "biufc")
+    return call(x, axis=axis_of(choose, len(_shape(x)) + 1))
+
+
+def _shape(o: Operand) -> Shape:
+    """Return the shape of an operand's layout."""
+    return tuple(numpy_view(o).shape)
+
+
+def _flip(choose: Choose) -> Call:
+    x = array_of(choose, "biufc")
+    return call(x, axis=axes_of(choose, len(_shape(x))))
+
+
+def _moveaxis(choose: Choose) -> Call:
+    x = array_of(choose, "biufc", 1)
+    ndim = len(_shape(x))
+    if ndim > 1 and choose.one_of([True, False]):
+        return call(x, (0, 1), choose.one_of([(1, 0), (-1, 0), (-1, -2)]))
+    return call(x, axis_of(choose, ndim), axis_of(choose, ndim))
+
+
+def _permute_dims(choose: Choose) -> Call:
+    x = array_of(choose, "biufc")
+    axes = list(range(len(_shape(x))))
+    turned = axes[1:] + axes[:1]
+    return call(x, choose.one_of([tuple(turned), tuple(axes[::-1]), tuple(axes)]))
+
+
+def _repeat(choose: Choose) -> Call:
+    x = array_of(choose, "biufc", 1)
+    shape = _shape(x)
+    axis = choose.one_of([0, None, *range(-len(shape), len(shape))])
+    length = int(np.prod(shape)) if axis is None else shape[axis]
+    repeats: Any = choose.one_of(["array", 2, 0, 1, 3])
+    if repeats == "array":
+        counts = operand(choose, (choose.one_of([length, 1]),), choose.one_of(["int64", "uint8"]))
+        repeats = mapped(counts, lambda n: n % 4)
+    return call(x, repeats, axis=axis)
+
+
+def _reshape(choose: Choose) -> Call:
+    x = array_of(choose, "biufc")
+    shape = _shape(x)
+    size = int(np.prod(shape))
+    options = [(-1,), (1, size, 1), (size,), *([(2, -1)] if size % 2 == 0 and size else [])]
+    target = choose.one_of([o for o in options if size or -1 not in o])
+    return call(x, target, copy=choose.one_of([None, True]))
+
+
+def _roll(choose: Choose) -> Call:
+    x = array_of(choose, "biufc", 1)
+    ndim = len(_shape(x))
+    if choose.one_of([False, True]):
+        return call(x, (choose.integer(-9, 9), 2), axis=(axis_of(choose, ndim), 0))
+    return call(x, choose.integer(-9, 9), axis=choose.one_of([0, None, -1]))
+
+
+def _squeeze(choose: Choose) -> Call:
+    shape = choose.one_of([(1, 3), (3, 1), (1,), (1, 0, 1)])
+    ones = [d for d, n in enumerate(shape) if n == 1]
+    axis = choose.one_of([ones[0], ones[-1] - len(shape), tuple(ones)])
+    return call(operand(choose, shape, dtype_of(choose, "biufc")), axis)
+
+
+def _tile(choose: Choose) -> Call:
+    return call(array_of(choose, "biufc"), choose.one_of([(2, 1), (), (3,), (0, 2), (2, 1, 1, 2)]))
+
+
+def _unstack(choose: Choose) -> Call:
+    x = array_of(choose, "biufc", 1)
+    return call(x, axis=axis_of(choose, len(_shape(x))))
+
+
+def _indices(choose: Choose, shape: Shape, size: int) -> Operand:
+    if size == 0:
+        shape = tuple(0 for _ in shape)
+    o = operand(choose, shape, choose.one_of(["int64", "int8", "int32"]))
+    return mapped(o, lambda n: n % (2 * size) - size) if size else o
+
+
+def _take(choose: Choose) -> Call:
+    x = array_of(choose, "biufc", 1)
+    shape = _shape(x)
+    axis = axis_of(choose, len(shape))
+    indices = _indices(choose, (choose.one_of([4, 0, 1]),), shape[axis])
+    if len(shape) == 1 and choose.one_of([True, False]):
+        return call(x, indices)
+    return call(x, indices, axis=axis)
+
+
+def _take_along_axis(choose: Choose) -> Call:
+    x = array_of(choose, "biufc", 1)
+    shape = _shape(x)
+    axis = axis_of(choose, len(shape))
+    own = [choose.one_of([n, n, 1]) if n else n for n in shape]
+    own[axis] = choose.one_of([4, 0, 1]) if shape[axis] else 0
+    o = operand(choose, tuple(own), choose.one_of(["int64", "int8", "int32"]))
+    size = shape[axis]
+    return call(x, mapped(o, lambda n: n % (2 * size) - size) if size else o, axis=axis)
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    return tuple(np.broadcast_arrays(*arrays))
+
+
+MANIPULATION: dict[str, Row] = {
+    "broadcast_arrays": Row(_broadcast_arrays, broadcast_arrays, same, "view"),
+    "broadcast_shapes": Row(_broadcast_shapes, None, metadata, "metadata"),
+    "broadcast_to": Row(_broadcast_to, None, same, "view"),
+    "concat": Row(_concat, None, same, "at the call"),
+    "expand_dims": Row(_expand_dims, None, same, "view"),
+    "flip": Row(_flip, None, same, "view"),
+    "moveaxis": Row(_moveaxis, None, same, "view"),
+    "permute_dims": Row(_permute_dims, None, same, "view"),
+    "repeat": Row(_repeat, None, same, "at the call", 1, note="by an int: lazy, and reads nothing"),
+    "reshape": Row(_reshape, None, same, "view", note="a lazy copy where the strides do not fit"),
+    "roll": Row(_roll, None, same, "at the call"),
+    "squeeze": Row(_squeeze, None, same, "view"),
+    "stack": Row(_stack, None, same, "at the call"),
+    "take": Row(_take, None, same, "lazy", 1, note="the error flag of indices on the device"),
+    "take_along_axis": Row(
+        _take_along_axis, None, same, "lazy", 1, note="the error flag of indices on the device"
+    ),
+    "tile": Row(_tile),
+    "unstack": Row(_unstack, None, same, "view"),
+}
+
+
+# Statistics, searching, utilities.
+
+
+def _reduction(kinds: str, *, special: str = "biuf", empty: bool = True) -> Any:
+    def draw(choose: Choose) -> Call:
+        dtype = dtype_of(choose, kinds)
+        shape = shape_of(choose, empty=empty)
+        x = operand(choose, shape, dtype, special=np.dtype(dtype).kind in special)
+        return call(x, axis=axes_of(choose, len(shape)), keepdims=choose.one_of([None, True]))
+
+    return draw
+
+
+def _summed(choose: Choose) -> Call:
+    x = array_of(choose, "iufc", special=False)
+    dtypes = {"f": ["float64"], "c": ["complex128"]}.get(x.base.dtype.kind, [str(x.base.dtype)])
+    return call(
+        tame(x),
+        axis=axes_of(choose, len(_shape(x))),
+        dtype=_dtype_or_none(choose, dtypes),
+        keepdims=choose.one_of([None, True]),
+    )
+
+
+def _variance(choose: Choose) -> Call:
+    x = array_of(choose, "f", special=False)
+    return call(
+        x,
+        axis=axes_of(choose, len(_shape(x))),
+        correction=choose.one_of([None, 1, 0.5, 3, 50]),
+        keepdims=choose.one_of([None, True]),
+    )
+
+
+def _freedom(x: Any, axis: Any, correction: float) -> float:
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return float(np.prod([x.shape[d] for d in axes])) - correction
+
+
+def var(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Return NumPy's variance, NaN where the standard says so."""
+    found = np.asarray(np.var(x, axis=axis, ddof=correction, keepdims=keepdims))
+    positive = _freedom(x, axis, correction) > 0
+    return found if positive else np.full_like(found, np.nan)
+
+
+def std(x: Any, **kwargs: Any) -> Any:
+    return np.sqrt(var(x, **kwargs))
+
+
+def _cumulative(choose: Choose) -> Call:
+    x = tame(array_of(choose, "iufc", 1, special=False))
+    shape = _shape(x)
+    axis = None if len(shape) == 1 and choose.one_of([True, False]) else axis_of(choose, len(shape))
+    dtypes = {"f": ["float64"], "c": ["complex128"]}.get(x.base.dtype.kind, [str(x.base.dtype)])
+    return call(
+        x,
+        axis=axis,
+        dtype=_dtype_or_none(choose, dtypes),
+        include_initial=choose.one_of([None, True]),
+    )
+
+
+def _arg(choose: Choose) -> Call:
+    x = array_of(choose, "iuf", empty=False)
+    ndim = len(_shape(x))
+    axis = choose.one_of([0, None, *range(-ndim, ndim)]) if ndim else None
+    return call(x, axis=axis, keepdims=choose.one_of([None, True]))
+
+
+def _diff(choose: Choose) -> Call:
+    x = array_of(choose, "iufc", 1)
+    shape = _shape(x)
+    axis = axis_of(choose, len(shape))
+    ends: list[Any] = []
+    for _ in range(2):
+        own = list(shape)
+        own[axis] = choose.one_of([1, 2])
+        end = operand(choose, tuple(own), str(x.base.dtype))
+        ends.append(choose.one_of([None, end]))
+    return call(x, axis=axis, n=choose.one_of([None, 2, 0]), prepend=ends[0], append=ends[1])
+
+
+def diff(x: Any, **kwargs: Any) -> Any:
+    """Return NumPy's differences; n=0 joins the ends too (NumPy returns x alone)."""
+    if kwargs.get("n") == 0:
+        ends = (kwargs.get("prepend"), x, kwargs.get("append"))
+        return np.concat([e for e in ends if e is not None], axis=kwargs["axis"])
+    return np.diff(x, **kwargs)
+
+
+STATISTICAL: dict[str, Row] = {
+    "cumulative_prod": Row(_cumulative, None, close),
+    "cumulative_sum": Row(_cumulative, None, total),
+    "max": Row(_reduction("iuf", empty=False), None, equal),
+    "mean": Row(_reduction("fc", special=""), None, total),
+    "min": Row(_reduction("iuf", empty=False), None, equal),
+    "prod": Row(_summed, None, close),
+    "std": Row(_variance, std, total),
+    "sum": Row(_summed, None, total),
+    "var": Row(_variance, var, total),
+    "argmax": Row(_arg),
+    "argmin": Row(_arg),
+    "count_nonzero": Row(_reduction("biufc")),
+    "nonzero": Row(lambda choose: call(array_of(choose, "biufc", 1)), None, same, "at the call", 1),
+    "where": Row(_where),
+    "all": Row(_reduction("biufc")),
+    "any": Row(_reduction("biufc")),
+    "diff": Row(  # with n=0 array_api_strict forgets the ends
+        _diff, diff, equal, strict=False, note="at the call where something is joined to x"
+    ),
+}
+
+
+# Linear algebra outside the extension.
+
+FACTORS = [((3, 4), (4, 2)), ((4,), (4, 2)), ((3, 4), (4,)), ((4,), (4,)), ((0, 2), (2, 3))]
+FACTORS += [((2, 3, 4), (4, 2)), ((2, 1, 3, 0), (3, 0, 2)), ((1, 3, 4), (5, 4, 1))]
+
+
+def _matmul(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "fiuc")
+    shapes = choose.one_of(FACTORS)
+    return call(*[tame(operand(choose, s, dtype, special=False)) for s in shapes])
+
+
+def _matrix_transpose(choose: Choose) -> Call:
+    return call(array_of(choose, "biufc", 2))
+
+
+def _tensordot(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "fiuc")
+    a, b, axes = choose.one_of(
+        [
+            ((2, 3, 4), (3, 4, 5), 2),
+            ((2, 3), (4,), 0),
+            ((2, 3, 4), (4, 2), ((0, 2), (1, 0))),
+            ((3, 0), (0, 2), 1),
+        ]
+    )
+    x, y = (tame(operand(choose, s, dtype, special=False)) for s in (a, b))
+    return call(x, y, axes=axes)
+
+
+def _vecdot(choose: Choose) -> Call:
+    dtype = dtype_of(choose, "fiuc")
+    a, b = choose.one_of([((3, 4), (3, 4)), ((4,), (2, 4)), ((2, 0), (2, 0)), ((3, 1, 4), (2, 4))])
+    return call(*[tame(operand(choose, s, dtype, special=False)) for s in (a, b)])
+
+
+LINEAR_ALGEBRA: dict[str, Row] = {
+    "matmul": Row(_matmul, None, total),
+    "matrix_transpose": Row(_matrix_transpose, None, same, "view"),
+    "tensordot": Row(_tensordot, None, total),
+    "vecdot": Row(_vecdot, None, total),
+}
+
+TABLE: dict[str, Row] = {
+    **CREATION,
+    **DATA_TYPES,
+    **ELEMENTWISE,
+    **MANIPULATION,
+    **STATISTICAL,
+    **LINEAR_ALGEBRA,
+}
