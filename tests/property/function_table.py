@@ -515,12 +515,15 @@ def _reshape(choose: Choose) -> Call:
     return call(x, target, copy=choose.one_of([None, True]))
 
 
+SHIFTS = [2, -1, 0, 7, -9, 25]
+
+
 def _roll(choose: Choose) -> Call:
     x = array_of(choose, "biufc", 1)
     ndim = len(_shape(x))
     if choose.one_of([False, True]):
-        return call(x, (choose.integer(-9, 9), 2), axis=(axis_of(choose, ndim), 0))
-    return call(x, choose.integer(-9, 9), axis=choose.one_of([0, None, -1]))
+        return call(x, (choose.one_of(SHIFTS), 2), axis=(axis_of(choose, ndim), 0))
+    return call(x, choose.one_of(SHIFTS), axis=choose.one_of([0, None, -1]))
 
 
 def _squeeze(choose: Choose) -> Call:
