@@ -153,7 +153,7 @@ def _row(out: Text, key: ReduceKey) -> None:
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
-    out.add("const I last = first + length < K ? first + length : K;")
+    out.add("const I last = length < K - first ? first + length : K;")
     _row_loop(out, key)
     out.add("}")
     _row_tree(out, key, width, "acc", v)
@@ -161,7 +161,7 @@ def _row(out: Text, key: ReduceKey) -> None:
     _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
     out.add("}")
     if key.split:
-        _last_block(out, "(int)m", "blocks")
+        _last_block(out, "m", "blocks")
         out.add("if (!is_last) return;")
         _row_final(out, key)
 
@@ -292,7 +292,7 @@ def _column(out: Text, key: ReduceKey) -> None:
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
-    out.add("const I last = first + length < K ? first + length : K;")
+    out.add("const I last = length < K - first ? first + length : K;")
     out.add("I k0 = first;")
     out.add(f"for (; k0 + {key.lanes} <= last; k0 += {key.lanes}) {{")
     out.add("#pragma unroll")
