@@ -96,11 +96,15 @@ def mapped(o: Operand, function: Callable[[Any], Any]) -> Operand:
         return o._replace(base=np.asarray(function(o.base), o.base.dtype))
 
 
-def tame(o: Operand) -> Operand:
-    """Return an operand whose products neither overflow nor vanish."""
+def tame(o: Operand, most: float = 2.0) -> Operand:
+    """Return an operand whose floats, or parts, are small: products of them do not overflow."""
     if o.base.dtype.kind == "c":
-        return mapped(o, lambda x: np.clip(x.real, -2, 2) + 1j * np.clip(x.imag, -2, 2))
-    return mapped(o, lambda x: np.clip(x, -2, 2)) if o.base.dtype.kind == "f" else o
+        return mapped(o, lambda x: _clipped(x.real, most) + 1j * _clipped(x.imag, most))
+    return mapped(o, lambda x: _clipped(x, most)) if o.base.dtype.kind == "f" else o
+
+
+def _clipped(x: Any, most: float) -> Any:
+    return np.clip(x, -most, most)
 
 
 # Element-wise functions.
@@ -112,7 +116,8 @@ def _unary(name: str, kinds: str, special: str = "biuf") -> Callable[[Choose], C
     def draw(choose: Choose) -> Call:
         dtype = dtype_of(choose, kinds, name)
         hard = np.dtype(dtype).kind in special
-        return call(operand(choose, shape_of(choose), dtype, special=hard))
+        x = operand(choose, shape_of(choose), dtype, special=hard)
+        return call(tame(x, 9.0) if dtype.startswith("complex") else x)
 
     return draw
 
@@ -124,7 +129,7 @@ def _second(name: str, o: Operand) -> Operand:
         return mapped(o, lambda x: x % (8 * dtype.itemsize))
     if name == "pow" and dtype.kind in "iu":
         return mapped(o, lambda x: x % 7)
-    return o
+    return tame(o) if dtype.kind == "c" else o
 
 
 def _binary(name: str, kinds: str) -> Callable[[Choose], Call]:
@@ -134,6 +139,7 @@ def _binary(name: str, kinds: str) -> Callable[[Choose], Call]:
         shape = shape_of(choose)
         hard = kind != "c"
         x = operand(choose, shape, dtype, special=hard)
+        x = x if hard else tame(x)
         form = choose.one_of(["arrays", "arrays", "mixed", "scalar"])
         if form == "scalar" and "shift" not in name:
             scalar = abs(choose.one_of(SCALARS[kind])) if name == "pow" else None

@@ -25,7 +25,7 @@ from .outcomes import alike, as_numpy
 from .support import DTYPES, array_of, check, keys
 
 # A share for each of some 200 functions: on sim and cuda, compiling kernels takes the time.
-few = settings(max_examples=max(5, settings().max_examples // 5))
+few = settings(max_examples=max(4, settings().max_examples // 6))
 
 
 def test_every_name_of_the_standard_has_a_row() -> None:
