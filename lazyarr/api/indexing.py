@@ -150,9 +150,13 @@ def pick(x: Array, indices: Array, axis: int) -> Array:
 
 
 def _integers(indices: Any, x: Array, function: str) -> Array:
-    result = as_index(indices, x)
-    if result.dtype == dt.bool_:
-        raise TypeError(f"{function}: indices must be integers, not bool; x[mask] picks by a mask")
+    """Return an array of integers on x's device; TypeError for another dtype."""
+    dtype = getattr(indices, "dtype", dt.int64)
+    if dtype.kind in "biu":
+        result = as_index(indices, x)
+        dtype = result.dtype
+    if dtype.kind not in "iu":
+        raise TypeError(f"{function}: indices must be integers, not {dtype}")
     return result
 
 
