@@ -6,7 +6,7 @@ from pathlib import Path
 
 import lazyarr as xp
 
-from .property.function_table import find
+from .property.function_rows import find
 from .property.function_table_more import TABLE
 from .standard import NAMES
 

@@ -16,7 +16,7 @@ import pytest
 import lazyarr as xp
 
 from .property.drawing import Fixed, realise
-from .property.function_table import find
+from .property.function_rows import find
 from .property.function_table_more import TABLE
 from .standard import FUNCTIONS, PENDING
 

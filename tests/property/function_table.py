@@ -1,111 +1,32 @@
 """One row a function of the standard: how its arguments are drawn, and what its results must be.
 
 The rows serve the differential tests (``test_every_function``), the proof that nothing runs on the
-host (``tests/test_no_host_path.py``) and the page ``docs/array-api.md``. Sorting, sets, ``linalg``
-and ``fft`` are in ``function_table_more``.
+host (``tests/test_no_host_path.py``) and the page ``docs/array-api.md``. Manipulation is in
+``function_table_shapes``; sorting, sets, ``linalg`` and ``fft`` are in ``function_table_more``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-import lazyarr as xp
-from tests.standard import COMPLEX_MATHS, PENDING
+from tests.standard import COMPLEX_MATHS
 
-from .drawing import (
-    OTHER,
-    SHAPES,
-    Call,
-    Choose,
-    DType,
-    Operand,
-    axes_of,
-    axis_of,
-    call,
-    numpy_view,
-    operand,
-    part_of,
+from .drawing import OTHER, Call, Choose, DType, Operand, axes_of, axis_of, call, operand, part_of
+from .function_rows import (
+    STRICT,
+    Row,
+    array_of,
+    dtype_of,
+    laid_shape,
+    mapped,
+    shape_of,
+    tame,
 )
+from .function_table_shapes import MANIPULATION
 from .outcomes import close, equal, info, metadata, same, shapes, total
-from .support import Shape
-
-# In the order of preference of the one fixed call.
-DTYPES = [
-    "float64", "float32", "int64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64",
-    "bool", "complex128", "complex64",
-]  # fmt: skip
-STRICT = "strict"  # reference: array_api_strict instead of NumPy
-
-
-class Row(NamedTuple):
-    """A function: its calls, its reference, the comparison, and when it runs."""
-
-    draw: Callable[[Choose], Call]
-    reference: Any = None  # on NumPy's arrays; None: NumPy's function of the same name
-    compare: Callable[[Any, Any, Call], None] = same
-    runs: str = "lazy"  # "lazy", "view", "at the call" or "metadata"
-    control: int = 0  # small reads that steer, in the fixed call and its evaluation
-    strict: bool = True  # array_api_strict gives the same shapes and dtypes
-    note: str = ""  # for the page
-
-
-def find(ns: Any, name: str) -> Any:
-    """Return a function of a namespace, None where it is missing."""
-    for part in name.split("."):
-        ns = getattr(ns, part, None)
-    return ns
-
-
-@cache
-def takes_complex(name: str) -> bool:
-    """Whether complex dtypes are to be drawn: where they may be missing, only if they are not."""
-    if f"complex {name}" not in PENDING:
-        return True
-    z = xp.asarray([1 + 1j], device="cpu")
-    try:
-        find(xp, name)(*[z] * (2 if name in BINARY else 1))
-    except TypeError:
-        return False
-    return True
-
-
-def dtype_of(choose: Choose, kinds: str, name: str = "") -> str:
-    if name and not takes_complex(name):
-        kinds = kinds.replace("c", "")
-    return str(choose.one_of([d for d in DTYPES if np.dtype(d).kind in kinds]))
-
-
-def shape_of(choose: Choose, least: int = 0, *, empty: bool = True) -> Shape:
-    shapes = [s for s in SHAPES if len(s) >= least and (empty or 0 not in s)]
-    return tuple(choose.one_of(shapes))
-
-
-def array_of(choose: Choose, kinds: str, least: int = 0, **how: bool) -> Operand:
-    """Return an array of one of the kinds, with ``least`` axes or more."""
-    shape = shape_of(choose, least, empty=how.pop("empty", True))
-    return operand(choose, shape, dtype_of(choose, kinds), **how)
-
-
-def mapped(o: Operand, function: Callable[[Any], Any]) -> Operand:
-    """Return an operand with a function applied to its data."""
-    with np.errstate(all="ignore"):
-        return o._replace(base=np.asarray(function(o.base), o.base.dtype))
-
-
-def tame(o: Operand, most: float = 2.0) -> Operand:
-    """Return an operand whose floats, or parts, are small: products of them do not overflow."""
-    if o.base.dtype.kind == "c":
-        return mapped(o, lambda x: _clipped(x.real, most) + 1j * _clipped(x.imag, most))
-    return mapped(o, lambda x: _clipped(x, most)) if o.base.dtype.kind == "f" else o
-
-
-def _clipped(x: Any, most: float) -> Any:
-    return np.clip(x, -most, most)
-
 
 # Element-wise functions.
 
@@ -426,183 +347,6 @@ DATA_TYPES: dict[str, Row] = {
 }
 
 
-# Manipulation and indexing.
-
-
-def _broadcast_arrays(choose: Choose) -> Call:
-    shape = shape_of(choose)
-    parts = [operand(choose, part_of(choose, shape), dtype_of(choose, "biufc")) for _ in range(2)]
-    return call(operand(choose, shape, "float32"), *parts)
-
-
-def _broadcast_shapes(choose: Choose) -> Call:
-    shape = shape_of(choose)
-    return call(shape, part_of(choose, shape), part_of(choose, shape))
-
-
-def _broadcast_to(choose: Choose) -> Call:
-    shape = shape_of(choose)
-    return call(operand(choose, part_of(choose, shape), dtype_of(choose, "biufc")), shape)
-
-
-def _parts(choose: Choose, shape: Shape, axis: int | None) -> list[Operand]:
-    """Return arrays of one shape apart from an axis, of dtypes that promote."""
-    dtype = dtype_of(choose, "biufc")
-    result = []
-    for _ in range(choose.one_of([2, 1, 3])):
-        own = list(shape)
-        if axis is not None:
-            own[axis] = choose.one_of([own[axis], 0, 1, 2])
-        result.append(operand(choose, tuple(own), choose.one_of([dtype, OTHER.get(dtype, dtype)])))
-    return result
-
-
-def _concat(choose: Choose) -> Call:
-    shape = shape_of(choose, 1)
-    axis = axis_of(choose, len(shape))
-    if choose.one_of([False, False, True]):
-        return Call((_parts(choose, shape, axis),), {"axis": None})
-    return call(_parts(choose, shape, axis), axis=axis)
-
-
-def _stack(choose: Choose) -> Call:
-    shape = shape_of(choose)
-    return call(_parts(choose, shape, None), axis=axis_of(choose, len(shape) + 1))
-
-
-def _expand_dims(choose: Choose) -> Call:
-    x = array_of(choose, "biufc")
-    return call(x, axis=axis_of(choose, len(_shape(x)) + 1))
-
-
-def _shape(o: Operand) -> Shape:
-    """Return the shape of an operand's layout."""
-    return tuple(numpy_view(o).shape)
-
-
-def _flip(choose: Choose) -> Call:
-    x = array_of(choose, "biufc")
-    return call(x, axis=axes_of(choose, len(_shape(x))))
-
-
-def _moveaxis(choose: Choose) -> Call:
-    x = array_of(choose, "biufc", 1)
-    ndim = len(_shape(x))
-    if ndim > 1 and choose.one_of([True, False]):
-        return call(x, (0, 1), choose.one_of([(1, 0), (-1, 0), (-1, -2)]))
-    return call(x, axis_of(choose, ndim), axis_of(choose, ndim))
-
-
-def _permute_dims(choose: Choose) -> Call:
-    x = array_of(choose, "biufc")
-    axes = list(range(len(_shape(x))))
-    turned = axes[1:] + axes[:1]
-    return call(x, choose.one_of([tuple(turned), tuple(axes[::-1]), tuple(axes)]))
-
-
-def _repeat(choose: Choose) -> Call:
-    x = array_of(choose, "biufc", 1)
-    shape = _shape(x)
-    axis = choose.one_of([0, None, *range(-len(shape), len(shape))])
-    length = int(np.prod(shape)) if axis is None else shape[axis]
-    repeats: Any = choose.one_of(["array", 2, 0, 1, 3])
-    if repeats == "array":
-        counts = operand(choose, (choose.one_of([length, 1]),), choose.one_of(["int64", "uint8"]))
-        repeats = mapped(counts, lambda n: n % 4)
-    return call(x, repeats, axis=axis)
-
-
-def _reshape(choose: Choose) -> Call:
-    x = array_of(choose, "biufc")
-    shape = _shape(x)
-    size = int(np.prod(shape))
-    options = [(-1,), (1, size, 1), (size,), *([(2, -1)] if size % 2 == 0 and size else [])]
-    target = choose.one_of([o for o in options if size or -1 not in o])
-    return call(x, target, copy=choose.one_of([None, True]))
-
-
-SHIFTS = [2, -1, 0, 7, -9, 25]
-
-
-def _roll(choose: Choose) -> Call:
-    x = array_of(choose, "biufc", 1)
-    ndim = len(_shape(x))
-    if choose.one_of([False, True]):
-        return call(x, (choose.one_of(SHIFTS), 2), axis=(axis_of(choose, ndim), 0))
-    return call(x, choose.one_of(SHIFTS), axis=choose.one_of([0, None, -1]))
-
-
-def _squeeze(choose: Choose) -> Call:
-    shape = choose.one_of([(1, 3), (3, 1), (1,), (1, 0, 1)])
-    ones = [d for d, n in enumerate(shape) if n == 1]
-    axis = choose.one_of([ones[0], ones[-1] - len(shape), tuple(ones)])
-    return call(operand(choose, shape, dtype_of(choose, "biufc")), axis)
-
-
-def _tile(choose: Choose) -> Call:
-    return call(array_of(choose, "biufc"), choose.one_of([(2, 1), (), (3,), (0, 2), (2, 1, 1, 2)]))
-
-
-def _unstack(choose: Choose) -> Call:
-    x = array_of(choose, "biufc", 1)
-    return call(x, axis=axis_of(choose, len(_shape(x))))
-
-
-def _indices(choose: Choose, shape: Shape, size: int) -> Operand:
-    if size == 0:
-        shape = tuple(0 for _ in shape)
-    o = operand(choose, shape, choose.one_of(["int64", "int8", "int32"]))
-    return mapped(o, lambda n: n % (2 * size) - size) if size else o
-
-
-def _take(choose: Choose) -> Call:
-    x = array_of(choose, "biufc", 1)
-    shape = _shape(x)
-    axis = axis_of(choose, len(shape))
-    indices = _indices(choose, (choose.one_of([4, 0, 1]),), shape[axis])
-    if len(shape) == 1 and choose.one_of([True, False]):
-        return call(x, indices)
-    return call(x, indices, axis=axis)
-
-
-def _take_along_axis(choose: Choose) -> Call:
-    x = array_of(choose, "biufc", 1)
-    shape = _shape(x)
-    axis = axis_of(choose, len(shape))
-    own = [choose.one_of([n, n, 1]) if n else n for n in shape]
-    own[axis] = choose.one_of([4, 0, 1]) if shape[axis] else 0
-    o = operand(choose, tuple(own), choose.one_of(["int64", "int8", "int32"]))
-    size = shape[axis]
-    return call(x, mapped(o, lambda n: n % (2 * size) - size) if size else o, axis=axis)
-
-
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    return tuple(np.broadcast_arrays(*arrays))
-
-
-MANIPULATION: dict[str, Row] = {
-    "broadcast_arrays": Row(_broadcast_arrays, broadcast_arrays, same, "view"),
-    "broadcast_shapes": Row(_broadcast_shapes, None, metadata, "metadata"),
-    "broadcast_to": Row(_broadcast_to, None, same, "view"),
-    "concat": Row(_concat, None, same, "at the call"),
-    "expand_dims": Row(_expand_dims, None, same, "view"),
-    "flip": Row(_flip, None, same, "view"),
-    "moveaxis": Row(_moveaxis, None, same, "view"),
-    "permute_dims": Row(_permute_dims, None, same, "view"),
-    "repeat": Row(_repeat, None, same, "at the call", 1, note="by an int: lazy, and reads nothing"),
-    "reshape": Row(_reshape, None, same, "view", note="a lazy copy where the strides do not fit"),
-    "roll": Row(_roll, None, same, "at the call"),
-    "squeeze": Row(_squeeze, None, same, "view"),
-    "stack": Row(_stack, None, same, "at the call"),
-    "take": Row(_take, None, same, "lazy", 1, note="the error flag of indices on the device"),
-    "take_along_axis": Row(
-        _take_along_axis, None, same, "lazy", 1, note="the error flag of indices on the device"
-    ),
-    "tile": Row(_tile),
-    "unstack": Row(_unstack, None, same, "view"),
-}
-
-
 # Statistics, searching, utilities.
 
 
@@ -621,7 +365,7 @@ def _summed(choose: Choose) -> Call:
     dtypes = {"f": ["float64"], "c": ["complex128"]}.get(x.base.dtype.kind, [str(x.base.dtype)])
     return call(
         tame(x),
-        axis=axes_of(choose, len(_shape(x))),
+        axis=axes_of(choose, len(laid_shape(x))),
         dtype=_dtype_or_none(choose, dtypes),
         keepdims=choose.one_of([None, True]),
     )
@@ -631,7 +375,7 @@ def _variance(choose: Choose) -> Call:
     x = array_of(choose, "f", special=False)
     return call(
         x,
-        axis=axes_of(choose, len(_shape(x))),
+        axis=axes_of(choose, len(laid_shape(x))),
         correction=choose.one_of([None, 1, 0.5, 3, 50]),
         keepdims=choose.one_of([None, True]),
     )
@@ -655,7 +399,7 @@ def std(x: Any, **kwargs: Any) -> Any:
 
 def _cumulative(choose: Choose) -> Call:
     x = tame(array_of(choose, "iufc", 1, special=False))
-    shape = _shape(x)
+    shape = laid_shape(x)
     axis = None if len(shape) == 1 and choose.one_of([True, False]) else axis_of(choose, len(shape))
     dtypes = {"f": ["float64"], "c": ["complex128"]}.get(x.base.dtype.kind, [str(x.base.dtype)])
     return call(
@@ -668,14 +412,14 @@ def _cumulative(choose: Choose) -> Call:
 
 def _arg(choose: Choose) -> Call:
     x = array_of(choose, "iuf", empty=False)
-    ndim = len(_shape(x))
+    ndim = len(laid_shape(x))
     axis = choose.one_of([0, None, *range(-ndim, ndim)]) if ndim else None
     return call(x, axis=axis, keepdims=choose.one_of([None, True]))
 
 
 def _diff(choose: Choose) -> Call:
     x = array_of(choose, "iufc", 1)
-    shape = _shape(x)
+    shape = laid_shape(x)
     axis = axis_of(choose, len(shape))
     ends: list[Any] = []
     for _ in range(2):

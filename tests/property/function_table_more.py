@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 
 from .drawing import Call, Choose, Operand, axis_of, call, numpy_view, operand
-from .function_table import (
-    LINEAR_ALGEBRA,
-    Row,
-    array_of,
-    dtype_of,
-    mapped,
-    shape_of,
-    tame,
-)
+from .function_rows import Row, array_of, dtype_of, mapped, shape_of, tame
+from .function_table import LINEAR_ALGEBRA
 from .function_table import TABLE as CORE
 from .outcomes import RTOL, close, equal, same, total
 from .support import Shape

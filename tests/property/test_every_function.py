@@ -19,7 +19,7 @@ import lazyarr as xp
 from tests.standard import FUNCTIONS, NAMES, PENDING
 
 from .drawing import SHAPES, Call, Drawn, realise
-from .function_table import STRICT, Row, find
+from .function_rows import STRICT, Row, find
 from .function_table_more import TABLE
 from .outcomes import alike, as_numpy
 from .support import DTYPES, array_of, check, keys

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lazyarr as xp
-from tests.property.function_table import find, takes_complex
+from tests.property.function_rows import find, takes_complex
 from tests.standard import PENDING
 
 
