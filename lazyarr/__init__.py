@@ -137,7 +137,6 @@ from .api.manipulation import (
     flip,
     moveaxis,
     permute_dims,
-    repeat,
     reshape,
     roll,
     squeeze,
@@ -145,6 +144,7 @@ from .api.manipulation import (
     tile,
     unstack,
 )
+from .api.repetition import repeat
 from .api.searching import argmax, argmin, count_nonzero, searchsorted, where
 from .api.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from .api.sorting import argsort, sort

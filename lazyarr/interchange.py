@@ -80,9 +80,9 @@ def export_dlpack(
     own = dlpack_device(x._device)
     versioned = max_version is not None and max_version[0] >= 1
     wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-    _check_stream(stream, own[0])
     if wanted not in (own, (dl.CPU, 0)):
         raise BufferError(f"an array on {x._device} cannot be exported to DLPack device {wanted}")
+    _check_stream(stream, wanted[0])
     if wanted != own or x._device.kind not in _SHAREABLE:
         if copy is False:
             raise BufferError(

@@ -254,6 +254,8 @@ def test_exports_that_cannot_be(device: str) -> None:
     x = make(device)
     with pytest.raises(BufferError, match="device"):
         x.__dlpack__(dl_device=(10, 0))
+    with pytest.raises(ValueError, match="stream"):  # the host has none
+        x.__dlpack__(dl_device=HOST, stream=5)
     if x.__dlpack_device__() == HOST:
         with pytest.raises(ValueError, match="stream"):
             x.__dlpack__(stream=5)

@@ -10,6 +10,7 @@ from ..graph import views
 from ..graph.node import Value, call_spec
 from ..graph.optable import REDUCE_OPS
 from ..graph.write import right_side
+from ._common import check_array
 from .creation import empty
 
 __all__ = ["cumulative_prod", "cumulative_sum"]
@@ -64,6 +65,7 @@ def cumulative_prod(
 def _cumulative(
     name: str, initial: int, x: Array, axis: int | None, dtype: Any, include_initial: bool
 ) -> Array:
+    check_array(x, f"cumulative_{name}")
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"cumulative_{name} needs axis= for an array of {x.ndim} axes")

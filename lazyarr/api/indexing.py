@@ -33,13 +33,16 @@ from ..graph.views import Shape, View
 from ..graph.write import check_writable, own_storage, right_side
 from ..storage import transfer
 from ..storage.storage import HOST
-from ._common import in_order
+from ._common import check_array, in_order
 from ._runs import find_runs, positions_of
-from .creation import asarray, empty
+from .creation import asarray, empty, zeros
 from .statistical import max as largest
 from .statistical import min as smallest
 
 __all__ = ["nonzero", "take", "take_along_axis"]
+
+# Out of range for every size, also counted from the end: nothing is written there.
+NOWHERE = -(2**63)
 
 
 class Plan(NamedTuple):
@@ -58,12 +61,14 @@ class Plan(NamedTuple):
     axes: list[int]
     index_shape: Shape
     index_axis: int
+    in_range: list[bool]  # which indices cannot be out of range, so that nothing checks them
 
 
-class _OnNewAxis(NamedTuple):
-    """An index array that picks from an axis of length 1, made for it."""
+class _Picks(NamedTuple):
+    """Indices that a mask stands for: in range; ``on_new_axis`` of length 1, made for them."""
 
-    picks: Array
+    indices: Array
+    on_new_axis: bool = False
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
@@ -89,15 +94,18 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     IndexError
         If an index is out of range: at the call where the host knows the indices, else when the
         result is evaluated.
+    TypeError
+        If the indices are no integers.
     ValueError
         If ``axis`` is missing and ``x`` is not 1-d.
     """
+    check_array(x, "take")
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"take needs axis= for an array of {x.ndim} axes")
         axis = 0
     axis = views.normalize_axis(axis, x.ndim)
-    key = (*[slice(None)] * axis, as_index(indices, x))
+    key = (*[slice(None)] * axis, _integers(indices, x, "take"))
     return get_advanced(x, key)
 
 
@@ -106,7 +114,8 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
     Shapes broadcast, apart from the axis. Errors and evaluation are those of `take`.
     """
-    indices = as_index(indices, x)
+    check_array(x, "take_along_axis")
+    indices = _integers(indices, x, "take_along_axis")
     if indices.ndim != x.ndim:
         raise ValueError(f"indices have {indices.ndim} axes and x has {x.ndim}")
     axis = views.normalize_axis(axis, x.ndim)
@@ -130,8 +139,25 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
         [axis],
         target,
         0,
+        [False],
     )
     return _gather(x, plan)
+
+
+def pick(x: Array, indices: Array, axis: int) -> Array:
+    """Return the elements along an axis at 1-d indices that are in range: nothing checks them."""
+    return _gather(x, _resolve(x, (*[slice(None)] * axis, _Picks(indices))))
+
+
+def _integers(indices: Any, x: Array, function: str) -> Array:
+    """Return an array of integers on x's device; TypeError for another dtype."""
+    dtype = getattr(indices, "dtype", dt.int64)
+    if dtype.kind in "biu":
+        result = as_index(indices, x)
+        dtype = result.dtype
+    if dtype.kind not in "iu":
+        raise TypeError(f"{function}: indices must be integers, not {dtype}")
+    return result
 
 
 def as_index(indices: Any, x: Array) -> Array:
@@ -243,6 +269,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     ValueError
         If ``x`` is 0-d.
     """
+    check_array(x, "nonzero")
     if x.ndim == 0:
         raise ValueError("nonzero needs an array of at least one axis")
     flat = _nonzero_flat(x)
@@ -261,8 +288,22 @@ def _nonzero_flat(x: Array) -> Array:
 
 
 def _from_numpy(data: Any, x: Array) -> Array:
-
     return asarray(data, device=x.device)
+
+
+def store_at(target: Array, values: Array, places: Array) -> None:
+    """Write ``values[i]`` to ``target[places[i]]``; places out of range are skipped."""
+    node = Value(
+        scatter_spec(target.dtype),
+        (values._cell.value, places._cell.value),
+        None,
+        None,
+        (1, target.size),
+        values.shape,
+        target.device,
+    )
+    own_storage(target._cell, "scatter")
+    evaluate.store(node, target._cell.value, View(0, values.shape, (0,) * values.ndim))
 
 
 def _resolve(x: Array, key: Any) -> Plan:
@@ -271,13 +312,15 @@ def _resolve(x: Array, key: Any) -> Plan:
     basic: list[Any] = []
     arrays: list[tuple[int, Array]] = []  # (axis of the view after the basic parts, indices)
     positions: list[int] = []
+    in_range: list[bool] = []
     axis = 0
     for position, part in enumerate(parts):
-        if isinstance(part, (Array, _OnNewAxis)):
-            new = isinstance(part, _OnNewAxis)
-            arrays.append((axis, part.picks if isinstance(part, _OnNewAxis) else part))
+        if isinstance(part, (Array, _Picks)):
+            picks = part if isinstance(part, _Picks) else None
+            arrays.append((axis, part.indices if isinstance(part, _Picks) else part))
+            in_range.append(picks is not None)
             positions.append(position)
-            basic.append(None if new else slice(None))
+            basic.append(None if picks is not None and picks.on_new_axis else slice(None))
             axis += 1
         elif isinstance(part, (int, np.integer)):
             basic.append(part)
@@ -305,6 +348,7 @@ def _resolve(x: Array, key: Any) -> Plan:
         used,
         index_shape,
         before,
+        in_range,
     )
 
 
@@ -326,7 +370,7 @@ def _expand(x: Array, key: Any) -> list[Any]:
     converted: list[Any] = []
     for part in parts:
         basic = part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer))
-        if basic and not isinstance(part, (bool, np.bool_)):
+        if isinstance(part, _Picks) or (basic and not isinstance(part, (bool, np.bool_))):
             converted.append(part)
         else:
             converted.append(as_index(np.asarray(part) if isinstance(part, bool) else part, x))
@@ -347,7 +391,7 @@ def _expand(x: Array, key: Any) -> list[Any]:
             if part.ndim == 0:
                 result += _zero_dimensional_mask(part, x)
             else:
-                result += nonzero(part)
+                result += [_Picks(indices) for indices in nonzero(part)]
         else:
             result.append(part)
         axis += _axes_of(part)
@@ -364,8 +408,8 @@ def _axes_of(part: Any) -> int:
 
 def _zero_dimensional_mask(mask: Array, x: Array) -> list[Any]:
     """``x[True]`` is x with a new axis of length 1, ``x[False]`` one of length 0."""
-    count = 1 if bool(mask) else 0
-    return [_OnNewAxis(_from_numpy(np.zeros(count, np.int64), x))]
+    count = 1 if control_scalar(mask, "mask") else 0
+    return [_Picks(zeros((count,), dtype=dt.int64, device=x.device), on_new_axis=True)]
 
 
 def _index_reads(plan: Plan, index: Array) -> tuple[Shape, int]:
@@ -378,9 +422,11 @@ def _index_reads(plan: Plan, index: Array) -> tuple[Shape, int]:
 
 
 def _known_on_host(plan: Plan) -> bool:
-    """Check the indices that the host knows; return whether those are all of them."""
+    """Check the indices that the host knows; return whether all others are in range."""
     known = True
-    for index, size, axis in zip(plan.indices, plan.sizes, plan.axes, strict=True):
+    for index, size, axis, good in _index_bounds(plan):
+        if good:
+            continue
         storage = index._cell.value.real
         if storage is None or storage.location is not HOST:
             known = False
@@ -390,6 +436,11 @@ def _known_on_host(plan: Plan) -> bool:
             bad = data[(data < -size) | (data >= size)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {size}")
     return known
+
+
+def _index_bounds(plan: Plan) -> Any:
+    """Return an iterator over indices, sizes, axes, and whether nothing can be out of range."""
+    return zip(plan.indices, plan.sizes, plan.axes, plan.in_range, strict=True)
 
 
 def _node_parts(plan: Plan, first: Value, strides: Shape, offset: int) -> tuple[Any, Any, Any]:
@@ -414,7 +465,6 @@ def _gather(x: Array, plan: Plan) -> Array:
 
 
 def _scatter(x: Array, plan: Plan, value: Any) -> None:
-
     known = _known_on_host(plan)
     value = assigned(x, value)
     check_assigned(x, value)
@@ -441,29 +491,34 @@ def _scatter(x: Array, plan: Plan, value: Any) -> None:
 
 def _check_on_device(plan: Plan) -> None:
     """Raise IndexError before anything is written, by a reduction over device-computed indices."""
-    for index, size, axis in zip(plan.indices, plan.sizes, plan.axes, strict=True):
-        if index.size == 0:
+    for index, size, axis, good in _index_bounds(plan):
+        if good or index.size == 0:
             continue
-
         low, high = smallest(index), largest(index)
         evaluate.force([low._cell.value, high._cell.value], "index check")
         for bound in (low, high):
-            number = _control_scalar(bound)
+            number = int(control_scalar(bound, "index check"))
             if not -size <= number < size:
                 raise IndexError(
                     f"index {number} is out of bounds for axis {axis} with size {size}"
                 )
 
 
-def _control_scalar(x: Array) -> int:
+def control_scalar(x: Array, cause: str) -> Any:
+    """Return the one element of an array, read as a value that steers the library.
 
-    storage = evaluate.real_storage(x._cell.value, "index check")
-    if storage.backend is None:
-        return int(x)
-    buffer = np.empty((), x.dtype)
-    data = buffer.reshape(1).view(np.uint8)
-    transfer.copy(storage.backend, "d2h", storage.ptr, data, "index check", control=True)
-    return int(buffer)
+    What the host knows is not copied; otherwise this forces the array and is a control read.
+    """
+    value = x._cell.value
+    storage = evaluate.real_storage(value, cause)
+    offset = x.view.offset
+    if storage.location is HOST:
+        return read_host(value, x.dtype, View(offset, (), ()), cause, explicit=True).item()
+    buffer = np.empty(1, x.dtype)
+    at = storage.ptr + offset * x.itemsize
+    assert storage.backend is not None
+    transfer.copy(storage.backend, "d2h", at, buffer.view(np.uint8), cause, control=True)
+    return buffer[0].item()
 
 
 def _scatter_on_host(x: Array, node: Value, view: View) -> None:

@@ -1,7 +1,8 @@
 """Manipulation functions.
 
 Most give views: nothing is copied, and a write to the view is a write to the array. ``concat``,
-``stack`` and ``roll`` run at the call, one kernel a part; ``tile`` and ``repeat`` are lazy copies.
+``stack`` and ``roll`` run at the call, one kernel a part; ``tile`` is a lazy copy. ``repeat`` is in
+``repetition``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ __all__ = [
     "flip",
     "moveaxis",
     "permute_dims",
-    "repeat",
     "reshape",
     "roll",
     "squeeze",
@@ -370,69 +370,3 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     )
     shape = views.check_shape([r * n for r, n in zip(counts, sizes, strict=True)])
     return reshape(copy_of(view_of(x, both)), shape)
-
-
-def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Array:
-    """Repeat each element along an axis.
-
-    Parameters
-    ----------
-    x : Array
-    repeats : int or Array
-        How often; an array, of one integer or of one an element along the axis, is read at the
-        call, because the result's shape depends on it.
-    axis : int, optional
-        None repeats the flattened elements.
-
-    Returns
-    -------
-    Array
-        A new array, made lazily.
-
-    Raises
-    ------
-    ValueError
-        For a negative number, or an array that does not fit the axis.
-    TypeError
-        For an array that is not of integers.
-    """
-    check_array(x, "repeat")
-    if axis is None:
-        return repeat(_flat(x), repeats, axis=0)
-    d = views.normalize_axis(axis, x.ndim)
-    if type(repeats) is Array and repeats.size != 1:
-        return _repeat_each(x, repeats, d)
-    if type(repeats) is Array:
-        repeats = int(_flat(_counts(repeats))[0])
-    count = check_int(repeats, "repeats")
-    if count < 0:
-        raise ValueError(f"repeat: repeats must not be negative, and is {count}")
-    view = x.view
-    shape = (*view.shape[: d + 1], count, *view.shape[d + 1 :])
-    strides = (*view.strides[: d + 1], 0, *view.strides[d + 1 :])
-    result = views.check_shape((*view.shape[:d], view.shape[d] * count, *view.shape[d + 1 :]))
-    return reshape(copy_of(view_of(x, View(view.offset, shape, strides))), result)
-
-
-def _counts(repeats: Array) -> Array:
-    if repeats.dtype.kind not in "iu":
-        raise TypeError(f"repeat: repeats must be integers, not {repeats.dtype}")
-    if repeats.ndim > 1:
-        raise ValueError(f"repeat: repeats must have one axis, not shape {repeats.shape}")
-    return repeats
-
-
-def _repeat_each(x: Array, repeats: Array, d: int) -> Array:
-    """Repeat by an array of counts: read on the host, then one kernel a run of equal counts."""
-    counts = _counts(repeats)._read("repeat").astype(np.int64)
-    if counts.shape != (x.shape[d],):
-        raise ValueError(f"repeat: {counts.size} counts do not fit {x.shape[d]} elements")
-    if np.any(counts < 0):
-        raise ValueError("repeat: repeats must not be negative")
-    edges = [0, *(np.flatnonzero(np.diff(counts)) + 1).tolist(), counts.size]
-    parts = []
-    for start, stop in itertools.pairwise(edges):
-        if stop > start:
-            key = (slice(None),) * d + (slice(start, stop),)
-            parts.append(repeat(x[key], int(counts[start]), axis=d))
-    return concat(parts, axis=d) if parts else copy_of(x)

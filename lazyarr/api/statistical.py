@@ -129,7 +129,7 @@ def var(
     Returns
     -------
     Array
-        Of x's dtype; NaN (or infinity) where correction is n or more. Lazy: two reductions.
+        Of x's dtype; NaN where correction is n or more. Lazy: two reductions.
 
     Raises
     ------
@@ -160,4 +160,4 @@ def _variance(name: str, x: Array, axis: Axis, correction: float, keepdims: bool
         return reduce("mean", squares, axes, keepdims)  # divides inside the reduction
     freedom = math.prod(x.shape[d] for d in axes) - float(correction)
     total = reduce("sum", squares, axes, keepdims)
-    return elementwise(OPS["divide"], total, freedom if freedom > 0 else 0.0)
+    return elementwise(OPS["divide"], total, freedom if freedom > 0 else math.nan)

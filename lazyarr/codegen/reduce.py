@@ -171,7 +171,7 @@ def _row(out: Text, key: ReduceKey) -> None:
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
-    out.add("const I last = first + length < K ? first + length : K;")
+    out.add("const I last = length < K - first ? first + length : K;")
     _row_loop(out, key)
     out.add("}")
     row_tree(out, range(len(key.reductions)), width, "acc", v)
@@ -179,7 +179,7 @@ def _row(out: Text, key: ReduceKey) -> None:
     _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
     out.add("}")
     if key.split:
-        _last_block(out, "(int)m", "blocks")
+        _last_block(out, "m", "blocks")
         out.add("if (!is_last) return;")
         _row_final(out, key)
 
@@ -310,7 +310,7 @@ def _column(out: Text, key: ReduceKey) -> None:
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
-    out.add("const I last = first + length < K ? first + length : K;")
+    out.add("const I last = length < K - first ? first + length : K;")
     out.add("I k0 = first;")
     out.add(f"for (; k0 + {key.lanes} <= last; k0 += {key.lanes}) {{")
     out.add("#pragma unroll")

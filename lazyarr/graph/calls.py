@@ -126,10 +126,9 @@ def _matmul_on_host(v: Value) -> Any:
 def _scan_on_host(v: Value) -> Any:
     spec = v.extra
     x = cast_to(interpret.operand(v, 0, v.shape), v.dtype)
+    ufunc = {"sum": np.add, "prod": np.multiply, "max": np.maximum}[spec.op.name]
     with np.errstate(all="ignore"):
-        if spec.op.name == "prod":
-            return np.cumprod(x, axis=-1, dtype=v.dtype)
-        return np.cumsum(x, axis=-1, dtype=v.dtype)
+        return ufunc.accumulate(x, axis=-1, dtype=v.dtype)
 
 
 interpret.CALLS["matmul"] = _matmul_on_host

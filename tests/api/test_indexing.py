@@ -116,6 +116,11 @@ def test_take(device: str) -> None:
     check(xp.take_along_axis(x[0, 0], on(device, np.array([-1])), axis=0), SOURCE[0, 0, -1:])
     with pytest.raises(ValueError, match="axis="):
         xp.take(x, on(device, PICKS))
+    for other in (np.array([0.0]), np.array([True])):
+        with pytest.raises(TypeError, match="must be integers"):
+            xp.take(x[0, 0], on(device, other))
+        with pytest.raises(TypeError, match="must be integers"):
+            xp.take_along_axis(x[0, 0], on(device, other))
 
 
 def test_an_index_known_to_the_host_raises_at_the_call(device: str) -> None:

@@ -177,6 +177,27 @@ def test_repeat(device: str, axis: Any) -> None:
     counts = np.arange(length) % 3
     check(xp.repeat(x, xp.asarray(counts), axis=axis), np.repeat(SOURCE, counts, axis))
     check(xp.repeat(x, xp.asarray([2]), axis=axis), np.repeat(SOURCE, 2, axis))
+    nothing = xp.zeros(length, dtype=xp.uint8)
+    check(xp.repeat(x, nothing, axis=axis), np.repeat(SOURCE, 0, axis))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "uint64"])
+def test_repeat_by_counts_on_the_device(device: str, dtype: str) -> None:
+    source = np.arange(3000.0)
+    counts = (np.arange(3000) * 7 % 5 * (np.arange(3000) % 11 > 3)).astype(dtype)
+    want = counts[::-1].astype(np.int64)
+    x, n = xp.asarray(source) + 0, xp.flip(xp.asarray(counts)) | 0
+    check(xp.repeat(x, n), np.repeat(source, want))
+    check(xp.repeat(x[:3], n[-3:]), np.repeat(source[:3], want[-3:]))
+
+
+def test_repeat_refuses_counts_that_only_the_device_knows(device: str) -> None:
+    x, n = xp.arange(3), xp.arange(3) - 1
+    with pytest.raises(ValueError, match="negative"):
+        xp.repeat(x, n)
+    with pytest.raises(ValueError, match="negative"):
+        xp.repeat(x, n[:1])
+    check(xp.repeat(x, n + 1), [1, 2, 2])
 
 
 def test_tile_and_repeat_are_lazy(kernel_device: str) -> None:
@@ -220,6 +241,7 @@ ERRORS: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
     "repeat by less than nothing": (ValueError, lambda x: xp.repeat(x, -1)),
     "repeat by a fraction": (TypeError, lambda x: xp.repeat(x, 1.5)),
     "repeat by too few": (ValueError, lambda x: xp.repeat(x, xp.asarray([1, 2]))),
+    "repeat by negative counts": (ValueError, lambda x: xp.repeat(x, xp.asarray([1, -1]), axis=0)),
     "repeat by floats": (TypeError, lambda x: xp.repeat(x, xp.ones(3), axis=1)),
     "a NumPy array": (TypeError, lambda x: xp.flip(SOURCE)),
 }

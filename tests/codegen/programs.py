@@ -227,7 +227,11 @@ def scans() -> Result:
         (xp.cumulative_sum(xp.asarray(short), axis=0), np.cumsum(short, axis=0, dtype=np.int64)),
         (xp.cumulative_sum(xp.asarray(long), axis=1), np.cumsum(long, axis=1, dtype=np.int64)),
         (xp.cumulative_prod(xp.asarray(short[0])), np.cumprod(short[0], dtype=np.int64)),
+        (xp.repeat(xp.asarray(long[0]), xp.arange(3000) % 3), np.repeat(long[0], COUNTS)),
     ]
+
+
+COUNTS = np.arange(3000) % 3
 
 
 @program
