@@ -6,7 +6,7 @@ steers devices, evaluation and copies. See ``docs/``.
 
 from math import e, inf, nan, pi
 
-from . import _slots
+from . import _slots, fft, linalg
 from ._array import Array
 from ._control import (
     default_device,
@@ -227,6 +227,7 @@ __all__ = [
     "explain",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float32",
@@ -252,6 +253,7 @@ __all__ = [
     "isnan",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log10",

@@ -14,8 +14,9 @@ from .._devices import CPU, Device, parse_device
 from .._dtypes import DType
 from .._promotion import default_dtype, scalar_dtype, scalar_value
 from ..graph import views
-from ..graph.node import const, leaf
+from ..graph.node import Value, const, leaf
 from ..graph.views import Shape
+from ..graph.write import right_side
 from ..runtime.select import backend_for, default_device
 from ..storage.storage import Storage
 
@@ -105,6 +106,16 @@ def fill_scalar(value: Any, dtype: DType) -> Any:
 def filled(shape: Shape, scalar: Any, dtype: DType, device: Device) -> Array:
     """Return an array that is one (converted) scalar everywhere; no memory until it is forced."""
     return wrap(const(scalar, dtype, shape, device))
+
+
+def in_order(x: Array, dtype: DType) -> Value:
+    """Return a value that holds the elements of x in row-major order, converted to a dtype.
+
+    x's own where it is that already; otherwise a pending copy. The value's shape may be another.
+    """
+    if x._view is None and x.dtype == dtype:
+        return x._cell.value
+    return right_side(dtype, x.shape, x._cell.value, x.view)
 
 
 def uninitialised(shape: Shape, dtype: DType, device: Device) -> Array:
