@@ -8,12 +8,13 @@ from typing import Any
 from .. import _dtypes as dt
 from .._array import Array, copy_of, elementwise, view_of
 from ..graph import views
+from ..graph.node import IndexSpec
 from ..graph.optable import OPS
-from ..graph.views import View
+from ..graph.views import Shape, View
 from ._common import check_arrays, check_int
 from ._matrices import floating, matrices
 from ._reduction import Axis, normalized, reduce
-from .creation import arange, full
+from .creation import full, index_array
 from .decompositions import svdvals
 from .linear_algebra import numeric
 from .manipulation import expand_dims
@@ -54,20 +55,28 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     views.normalize_axis(d, x2.ndim)
     if x1.shape[d] != 3 or x2.shape[d] != 3:
         raise ValueError(f"cross: axis {axis} of {x1.shape} and {x2.shape} must have 3 elements")
-    a = [_slice(x1, d, k) for k in range(3)]
-    b = [_slice(x2, d, k) for k in range(3)]
-    parts = [_minor(a, b, 1, 2), _minor(a, b, 2, 0), _minor(a, b, 0, 1)]
-    # Each element picks its component: one kernel, which no copy of the components feeds.
-    number = arange(3, device=x1.device)
-    number = view_of(number, View(0, (3, *(1,) * (-1 - d)), (1, *(0,) * (-1 - d))))
-    rest = where(elementwise(OPS["equal"], number, 1), parts[1], parts[2])
-    return where(elementwise(OPS["equal"], number, 0), parts[0], rest)
+    shape = views.broadcast_shapes(x1.shape, x2.shape)
+    a = [_component(x1, d, k, shape) for k in range(3)]
+    b = [_component(x2, d, k, shape) for k in range(3)]
+    # Each element picks its own: one kernel, and nothing is stored in between.
+    number = index_array(
+        _COMPONENT, (math.prod(shape[d + 1 :] if d < -1 else ()),), shape, x1.device
+    )
+    rest = where(elementwise(OPS["equal"], number, 1), _minor(a, b, 2, 0), _minor(a, b, 0, 1))
+    return where(elementwise(OPS["equal"], number, 0), _minor(a, b, 1, 2), rest)
 
 
-def _slice(x: Array, d: int, k: int) -> Array:
-    """Return element k along axis d (from the end), with the axis kept."""
+def _which_component(i: Any, inner: int) -> Any:
+    return i // inner % 3
+
+
+_COMPONENT = IndexSpec("component", dt.int64, (dt.int64,), "({i} / {0} % 3)", _which_component)
+
+
+def _component(x: Array, d: int, k: int, shape: Shape) -> Array:
+    """Return element k along axis d (counted from the end), repeated to a shape."""
     key = (Ellipsis, slice(k, k + 1), *(slice(None),) * (-1 - d))
-    return view_of(x, views.basic_index(x.view, key))
+    return view_of(x, views.broadcast(views.basic_index(x.view, key), shape))
 
 
 def _minor(a: list[Array], b: list[Array], i: int, j: int) -> Array:
