@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 from lazyarr import _config
+from lazyarr._kernel_files import kernel_text
 from lazyarr.runtime import nvrtc
 from lazyarr.runtime.base import CompileError
 from lazyarr.runtime.headers import HEADERS
@@ -45,6 +46,13 @@ def test_a_cubin_for_each_architecture(compiler: str, arch: str) -> None:
     binary = nvrtc.compile_cubin(ADD, arch)
     assert binary.startswith(b"\x7fELF")
     assert b".text.f\0" in binary
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_the_kernels_of_the_runtime(arch: str) -> None:
+    binary = nvrtc.compile_cubin(kernel_text("pointers.cuh"), arch)
+    assert b".text.lz_pointers\0" in binary
 
 
 @needs_nvrtc
