@@ -227,7 +227,7 @@ class LibraryCall(NamedTuple):
     name        inputs          outputs                                   options
     =========== =============== ========================================= ======================
     cholesky    a               factor, info                              upper
-    lu          a               factors, pivots                           none
+    slogdet     a               sign, size                                none
     solve       a, r            x, info                                   transposed
     qr          aT              qT, factorsT                              none
     eigh        a               values, [rows,] info                      none
@@ -239,8 +239,7 @@ class LibraryCall(NamedTuple):
 
     - ``info``: int32, one a matrix; not 0 where the function failed.
     - ``cholesky`` reads one triangle and leaves the other one of ``factor`` undefined.
-    - ``lu`` is LAPACK's getrf of the *transposed* matrices: ``factors`` are transposed likewise,
-      ``pivots`` (int32) count from 1.
+    - ``slogdet``: ``size`` is the logarithm of the determinant's absolute value, in float64.
     - ``solve``: rows of ``r`` are right sides, rows of ``x`` solutions: ``a[b] @ x[b].T = r[b].T``;
       transposed: ``a[b].T`` instead.
     - ``qr``: ``aT`` holds the columns of a, one after another, ``qT`` those of Q, as many as it has

@@ -95,6 +95,13 @@ def _real(dtype: np.dtype[Any]) -> int:
     return _TYPES[dtype.name] & 1
 
 
+def determinant_source(dtype: np.dtype[Any]) -> str:
+    """Return the CUDA C that makes determinants of LU factors of a dtype."""
+    real = "float" if dtype.name in ("float32", "complex64") else "double"
+    parts = 2 if dtype.kind == "c" else 1
+    return f"#define LZ_R {real}\n#define LZ_PARTS {parts}\n{kernel_text('determinant.cuh')}"
+
+
 class _Work:
     """Device memory for one call. It goes back to the pool, whose stream keeps the order."""
 
@@ -125,7 +132,7 @@ class Solver:
         self._jacobi = 0
         self._functions: dict[str, Callable[..., None]] = {
             "cholesky": self._cholesky,
-            "lu": self._lu,
+            "slogdet": self._slogdet,
             "solve": self._solve,
             "qr": self._qr,
             "eigh": self._eigh,
@@ -159,10 +166,11 @@ class Solver:
     def _pointers(self, work: _Work, first: int, step: int, count: int) -> int:
         """Return the address of an array of ``count`` addresses on the device."""
         out = work.take(8 * count)
-        function = self._backend.compile(kernel_text("pointers.cuh")).function("lz_pointers")
-        arguments = struct.pack("@PQQq", out, first, step, count)
         accesses = (Access(out, 8 * count, "w", "out"),)
-        self._backend.launch(function, (-(-count // 256),), (256,), arguments, 0, accesses)
+        source = kernel_text("pointers.cuh")
+        self._launch(
+            source, "lz_pointers", -(-count // 256), 256, "QQq", (first, step, count), accesses
+        )
         return out
 
     def _each(
@@ -206,23 +214,46 @@ class Solver:
 
         self._each(work, batch, sizes, run)
 
-    def _lu(self, work: _Work, inputs: Any, outputs: Any) -> None:
-        (a,), (factors, pivots) = inputs, outputs
+    def _slogdet(self, work: _Work, inputs: Any, outputs: Any) -> None:
+        (a,), (sign, size) = inputs, outputs
         batch, n, _ = a.shape
         letter = _LETTERS[a.dtype.name]
-        info = work.take(4 * batch)
-        self._backend.copy_on_device(factors.ptr, a.ptr, a.nbytes)
-        step = _matrix_bytes(a)
+        factors, step = work.copy_of(a), _matrix_bytes(a)
+        pivots, info = work.take(4 * n * batch), work.take(4 * batch)
         if _is_batched(a):
-            self._factorise_batch(work, letter, n, factors.ptr, step, pivots.ptr, info, batch)
-            return
-        library, handle = _cusolver(), self._handle()
-        size = getattr(library, f"{letter}getrf_buffer_size")(handle, n, n, factors.ptr, n)
-        space = work.take(size * a.dtype.itemsize)
-        function = getattr(library, f"{letter}getrf")
-        for k in range(batch):
-            matrix, exchanged = factors.ptr + k * step, pivots.ptr + 4 * n * k
-            function(handle, n, n, matrix, n, space, exchanged, info + 4 * k)
+            self._factorise_batch(work, letter, n, factors, step, pivots, info, batch)
+        else:
+            library, handle = _cusolver(), self._handle()
+            count = getattr(library, f"{letter}getrf_buffer_size")(handle, n, n, factors, n)
+            space = work.take(count * a.dtype.itemsize)
+            function = getattr(library, f"{letter}getrf")
+            for k in range(batch):
+                exchanged = pivots + 4 * n * k
+                function(handle, n, n, factors + k * step, n, space, exchanged, info + 4 * k)
+        accesses = (
+            Access(sign.ptr, sign.nbytes, "w", "sign"),
+            Access(size.ptr, size.nbytes, "w", "size"),
+            Access(factors, a.nbytes, "r", "factors"),
+            Access(pivots, 4 * n * batch, "r", "pivots"),
+        )
+        source = determinant_source(a.dtype)
+        self._launch(source, "lz_determinant", batch, 128, "q", (n,), accesses)
+
+    def _launch(
+        self,
+        source: str,
+        name: str,
+        grid: int,
+        block: int,
+        codes: str,
+        scalars: tuple[int, ...],
+        accesses: tuple[Access, ...],
+    ) -> None:
+        """Queue one of the kernels of ``kernels/``: pointers first, then scalars."""
+        function = self._backend.compile(source).function(name)
+        pointers = [access.ptr for access in accesses]
+        arguments = struct.pack(f"@{'P' * len(pointers)}{codes}", *pointers, *scalars)
+        self._backend.launch(function, (grid,), (block,), arguments, 0, accesses)
 
     def _factorise_batch(
         self,

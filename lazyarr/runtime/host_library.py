@@ -15,8 +15,6 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Arrays = Sequence[Array]
 
-_BLOCK = 64  # columns that ``lu`` factorises before it updates the rest by a matrix product
-
 
 def run(name: str, inputs: Arrays, outputs: Arrays, options: tuple[Any, ...]) -> None:
     """Fill the outputs of a library call. Emits no warning; failures show in ``info`` alone."""
@@ -59,35 +57,9 @@ def _solve(inputs: Arrays, outputs: Arrays, transposed: bool) -> None:
     _each(solve, inputs, outputs)
 
 
-def _lu(inputs: Arrays, outputs: Arrays) -> None:
-    """Right-looking blocked elimination with partial pivoting (Golub and Van Loan, 3.4.7)."""
-    factors, pivots = outputs
-    factors[...] = inputs[0]
-    a = factors.mT
-    n = a.shape[-1]
-    for start in range(0, n, _BLOCK):
-        stop = min(start + _BLOCK, n)
-        for j in range(start, stop):
-            _pivot(a, pivots, j)
-            below = a[:, j + 1 :, j]
-            diagonal = a[:, j, j]
-            below /= np.where(diagonal == 0, 1, diagonal)[:, np.newaxis]
-            a[:, j + 1 :, j + 1 : stop] -= a[:, j + 1 :, j, None] * a[:, j, None, j + 1 : stop]
-        for j in range(start, stop):  # the rows of the block, by its unit lower triangle
-            a[:, j + 1 : stop, stop:] -= a[:, j + 1 : stop, j, None] * a[:, j, None, stop:]
-        a[:, stop:, stop:] -= a[:, stop:, start:stop] @ a[:, start:stop, stop:]
-
-
-def _pivot(a: Array, pivots: Array, j: int) -> None:
-    """Exchange row j with that of the largest element of column j at or below it, as LAPACK."""
-    column = a[:, j:, j]
-    size = np.abs(column.real) + np.abs(column.imag) if a.dtype.kind == "c" else np.abs(column)
-    row = j + np.argmax(size, axis=1)
-    pivots[:, j] = row + 1
-    matrix = np.arange(len(a))
-    chosen = a[matrix, row]
-    a[matrix, row] = a[:, j]
-    a[:, j] = chosen
+def _slogdet(inputs: Arrays, outputs: Arrays) -> None:
+    sign, size = outputs
+    sign[...], size[...] = np.linalg.slogdet(inputs[0])
 
 
 def _qr(inputs: Arrays, outputs: Arrays) -> None:
@@ -169,7 +141,7 @@ def _fft(inputs: Arrays, outputs: Arrays, kind: str, inverse: bool, rank: int) -
 
 FUNCTIONS: dict[str, Callable[..., None]] = {
     "cholesky": _cholesky,
-    "lu": _lu,
+    "slogdet": _slogdet,
     "solve": _solve,
     "qr": _qr,
     "eigh": _eigh,

@@ -19,6 +19,7 @@ from lazyarr._kernel_files import kernel_text
 from lazyarr.graph import evaluate
 from lazyarr.runtime import cuda_fft, cuda_libraries, cuda_solver
 from lazyarr.runtime.base import LibraryCall
+from lazyarr.runtime.cuda_solver import determinant_source
 from lazyarr.runtime.select import default_device
 from lazyarr.runtime.sim import SimBackend
 from tests.api import linalg_support as check
@@ -244,6 +245,33 @@ def test_the_addresses_of_matrices(kernel_device: str, count: int) -> None:
     kernel(xp.Out(out), first, step, np.int64(count), grid=(-(-count // 256),), block=(256,))
     want = first + np.arange(count, dtype=np.uint64) * step
     np.testing.assert_array_equal(np.asarray(out), want)
+
+
+@pytest.mark.sanitize
+@dtypes
+def test_determinants_from_factors(kernel_device: str, dtype: Any) -> None:
+    n, batch = 300, 3
+    rng = np.random.default_rng(0)
+    pivots = np.where(rng.random((batch, n)) < 0.3, n, np.arange(1, n + 1)).astype(np.int32)
+    factors = check.sample((batch, n, n), dtype)
+    factors[1, 5, 5] = 0
+    source = determinant_source(np.dtype(dtype))
+    kernel = xp.SourceModule(source).get_function("lz_determinant")
+    real = np.finfo(dtype).dtype
+    parts = np.dtype(dtype).itemsize // real.itemsize  # the kernel takes real numbers
+    sign, size = xp.zeros(batch * parts, dtype=real), xp.zeros(batch)
+    kernel(
+        xp.Out(sign), xp.Out(size), xp.In(xp.asarray(factors.view(real))), xp.In(xp.asarray(pivots)),
+        np.int64(n), grid=(batch,), block=(128,),
+    )  # fmt: skip
+    diagonal = np.diagonal(factors, 0, 1, 2).astype(np.complex128)
+    exchanged = np.where(pivots != np.arange(1, n + 1), -1, 1)
+    with np.errstate(all="ignore"):
+        units = np.where(diagonal == 0, 0, diagonal / np.abs(diagonal))
+        want = np.sum(np.log(np.abs(diagonal)), axis=1)
+    found = np.prod(units * exchanged, axis=1)
+    np.testing.assert_allclose(sign.get().view(dtype), found, atol=check.tolerance(dtype))
+    np.testing.assert_allclose(np.asarray(size), want, rtol=1e-6)
 
 
 def real_signatures() -> dict[tuple[str, str], int]:

@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lazyarr import _config
 from lazyarr._kernel_files import kernel_text
 from lazyarr.runtime import nvrtc
 from lazyarr.runtime.base import CompileError
+from lazyarr.runtime.cuda_solver import determinant_source
 from lazyarr.runtime.headers import HEADERS
 from lazyarr.runtime.names import kernel_names
 
@@ -51,8 +53,11 @@ def test_a_cubin_for_each_architecture(compiler: str, arch: str) -> None:
 @needs_nvrtc
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_the_kernels_of_the_runtime(arch: str) -> None:
-    binary = nvrtc.compile_cubin(kernel_text("pointers.cuh"), arch)
-    assert b".text.lz_pointers\0" in binary
+    sources = {"lz_pointers": [kernel_text("pointers.cuh")]}
+    sources["lz_determinant"] = [determinant_source(np.dtype(c)) for c in "fdFD"]
+    for name, texts in sources.items():
+        for text in texts:
+            assert f".text.{name}\0".encode() in nvrtc.compile_cubin(text, arch)
 
 
 @needs_nvrtc
