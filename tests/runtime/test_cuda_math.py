@@ -260,10 +260,8 @@ def test_determinants_from_factors(kernel_device: str, dtype: Any) -> None:
     real = np.finfo(dtype).dtype
     parts = np.dtype(dtype).itemsize // real.itemsize  # the kernel takes real numbers
     sign, size = xp.zeros(batch * parts, dtype=real), xp.zeros(batch)
-    kernel(
-        xp.Out(sign), xp.Out(size), xp.In(xp.asarray(factors.view(real))), xp.In(xp.asarray(pivots)),
-        np.int64(n), grid=(batch,), block=(128,),
-    )  # fmt: skip
+    inputs = [xp.In(xp.asarray(a)) for a in (factors.view(real), pivots)]
+    kernel(xp.Out(sign), xp.Out(size), *inputs, np.int64(n), grid=(batch,), block=(128,))
     diagonal = np.diagonal(factors, 0, 1, 2).astype(np.complex128)
     exchanged = np.where(pivots != np.arange(1, n + 1), -1, 1)
     with np.errstate(all="ignore"):
