@@ -52,12 +52,13 @@ def call(
     name: str,
     inputs: Sequence[Array],
     outputs: Sequence[Output],
-    options: tuple[Any, ...] = (),
+    options: tuple[Any, ...],
+    function: str,
 ) -> list[Array]:
     """Run a library function on arrays of one dtype and stack; its results as arrays."""
     lead = inputs[0].ndim - 2
     stacks = [library.Stack(in_order(x, x.dtype), x.shape) for x in inputs]
-    return [Array(value) for value in library.run(name, lead, stacks, outputs, options)]
+    return [Array(value) for value in library.run(name, lead, stacks, outputs, options, function)]
 
 
 def checked_call(
@@ -73,7 +74,7 @@ def checked_call(
     The library waits for this, at every size of the stack: one control read.
     """
     lead = inputs[0].shape[:-2]
-    *results, info = call(name, inputs, [*outputs, (lead, dt.int32)], options)
+    *results, info = call(name, inputs, [*outputs, (lead, dt.int32)], options, function)
     failed = np.flatnonzero(library.control_read(info._cell.value, function))
     if failed.size:
         place = np.unravel_index(failed[0], lead)

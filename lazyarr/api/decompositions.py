@@ -14,6 +14,7 @@ from .._array import Array, elementwise
 from ..graph.optable import OPS
 from ..graph.views import Shape
 from ._matrices import (
+    Output,
     adjoint,
     call,
     check_finite,
@@ -134,7 +135,8 @@ def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
     if x.size == 0:
         r = zeros((*lead, k, n), dtype=x.dtype, device=x.device)
         return QRResult(+identity((*lead, m, m), x)[..., :k], r)
-    columns, factors = call("qr", [x.mT], [((*lead, k, m), x.dtype), ((*lead, n, m), x.dtype)])
+    outputs: list[Output] = [((*lead, k, m), x.dtype), ((*lead, n, m), x.dtype)]
+    columns, factors = call("qr", [x.mT], outputs, (), "qr")
     return QRResult(columns.mT, triu(factors.mT[..., :k, :]))
 
 

@@ -439,17 +439,12 @@ def _to_real(x: Array, function: str, lengths: Lengths, norm: Any) -> Array:
     kept = max(0, len(others) - _MOST_AXES + 1)
     source = _complex(source, sorted(others[:kept]), True, dtype)
     group = [*sorted(others[kept:]), last]
-    result = _along(_converted(source, dtype), group, "c2r", True, n, dt.real_of(dtype))
+    result = _along(source, group, "c2r", True, n, dt.real_of(dtype))
     return _finished(result, _factor(norm, True, lengths))
-
-
-def _converted(x: Array, dtype: DType) -> Array:
-    return x if x.dtype == dtype else copy_of(x, dtype)
 
 
 def _complex(x: Array, axes: list[int], inverse: bool, dtype: DType) -> Array:
     """Transform along axes, a few at a time."""
-    x = _converted(x, dtype)
     for start in range(0, len(axes), _MOST_AXES):
         group = axes[start : start + _MOST_AXES]
         x = _along(x, group, "c2c", inverse, x.shape[group[-1]], dtype)
@@ -469,7 +464,9 @@ def _along(x: Array, axes: list[int], kind: str, inverse: bool, n: int, dtype: D
         result = zeros(shape, dtype=dtype, device=x.device)
     else:
         extra = (moved.shape, (kind, inverse, len(axes)))
-        source = in_order(moved, x.dtype)
+        # What moves the axes converts as well.
+        given = dt.real_of(dtype) if kind == "r2c" else dt.complex_of(dtype)
+        source = in_order(moved, given)
         spec = call_spec("fft", dtype)
         result = wrap(Value(spec, (source,), None, None, extra, shape, x.device))
     back = [order.index(d) for d in range(x.ndim)]

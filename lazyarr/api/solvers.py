@@ -96,7 +96,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
         rows = broadcast_to(b, (*lead, *b.shape[-2:])).mT
     if a.size == 0 or rows.size == 0:
         return zeros((*lead, m) if b.ndim == 1 else rows.mT.shape, dtype=dtype, device=a.device)
-    solutions = _solutions(_of_dtype(a, dtype), _of_dtype(rows, dtype), transposed=False)
+    solutions = _solutions(_of_dtype(a, dtype), _of_dtype(rows, dtype))
     return solutions[..., 0, :] if b.ndim == 1 else solutions.mT
 
 
@@ -104,7 +104,7 @@ def _of_dtype(x: Array, dtype: dt.DType) -> Array:
     return x if x.dtype == dtype else copy_of(x, dtype)
 
 
-def _solutions(a: Array, rows: Array, *, transposed: bool, function: str = "solve") -> Array:
+def _solutions(a: Array, rows: Array) -> Array:
     """Return the solutions for right sides that lie in rows, likewise in rows.
 
     One matrix for a whole stack of right sides is factorised once.
@@ -117,7 +117,7 @@ def _solutions(a: Array, rows: Array, *, transposed: bool, function: str = "solv
     else:
         a = broadcast_to(a, (*shape[:-2], m, m))
     outputs = [(rows.shape, rows.dtype)]
-    (result,) = checked_call("solve", [a, rows], outputs, (transposed,), function, _SINGULAR)
+    (result,) = checked_call("solve", [a, rows], outputs, (False,), "solve", _SINGULAR)
     return reshape(result, shape)
 
 
@@ -154,10 +154,10 @@ def inv(x: Array, /) -> Array:
     return checked_call("solve", [x, right], outputs, (True,), "inv", _SINGULAR)[0]
 
 
-def _slogdet(x: Array) -> tuple[Array, Array]:
+def _slogdet(x: Array, function: str) -> tuple[Array, Array]:
     """Return signs, and logarithms of absolute values in float64."""
     outputs = [(x.shape[:-2], x.dtype), (x.shape[:-2], dt.float64)]
-    sign, size = call("slogdet", [x], outputs)
+    sign, size = call("slogdet", [x], outputs, (), function)
     return sign, size
 
 
@@ -192,7 +192,7 @@ def slogdet(x: Array, /) -> SlogdetResult:
         lead = x.shape[:-2]
         one = ones(lead, dtype=x.dtype, device=x.device)
         return SlogdetResult(one, zeros(lead, dtype=dt.real_of(x.dtype), device=x.device))
-    sign, size = _slogdet(x)
+    sign, size = _slogdet(x, "slogdet")
     return SlogdetResult(sign, _of_dtype(size, dt.real_of(x.dtype)))
 
 
@@ -225,7 +225,7 @@ def det(x: Array, /) -> Array:
     x = square(x, "det")
     if x.size == 0:
         return ones(x.shape[:-2], dtype=x.dtype, device=x.device)
-    sign, size = _slogdet(x)
+    sign, size = _slogdet(x, "det")
     real = dt.real_of(x.dtype)
     return elementwise(OPS["multiply"], sign, _of_dtype(elementwise(OPS["exp"], size), real))
 

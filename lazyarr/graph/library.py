@@ -41,26 +41,28 @@ def run(
     lead: int,
     inputs: Sequence[Stack],
     outputs: Sequence[Output],
-    options: tuple[Any, ...] = (),
+    options: tuple[Any, ...],
+    cause: str,
 ) -> list[Value]:
     """Force the inputs, run a function of ``base.LibraryCall`` on them, return its results.
 
-    The first ``lead`` axes of every shape are those of the stack. Where the device's libraries lack
+    The first ``lead`` axes of every shape are those of the stack. ``cause`` is the user's function,
+    for traces and the guard. Where the device's libraries lack
     the function it runs on the host: a counted copy each way, which the transfer guard judges.
     """
     device = inputs[0].value.device
     values = [x.value for x in inputs]
     if device is CPU:
-        evaluate.force(values, name)
+        evaluate.force(values, cause)
         made = _on_host(name, lead, inputs, outputs, options)
     else:
         state = evaluate.runtime(device)
         with state.lock, state.backend.batch():
-            evaluate.force(values, name)
+            evaluate.force(values, cause)
             if on_device(state.backend, name):
-                made = _on_device(state, name, lead, inputs, outputs, options)
+                made = _on_device(state, name, lead, inputs, outputs, options, cause)
             else:
-                made = _through_host(state, name, lead, inputs, outputs, options)
+                made = _through_host(state, name, lead, inputs, outputs, options, cause)
     return [leaf(s, dtype, shape, device) for s, (shape, dtype) in zip(made, outputs, strict=True)]
 
 
@@ -84,12 +86,13 @@ def _on_device(
     inputs: Sequence[Stack],
     outputs: Sequence[Output],
     options: tuple[Any, ...],
+    cause: str,
 ) -> list[Storage]:
     operands = []
     for value, shape in inputs:
         storage = value.real
         assert storage is not None
-        storage.device_read(name)
+        storage.device_read(cause)
         if state.backend.many_streams:
             storage.join_stream()
         operands.append(Operand(storage.ptr, _flat(shape, lead), value.dtype))
@@ -99,7 +102,7 @@ def _on_device(
         for s, (shape, dtype) in zip(made, outputs, strict=True)
     ]
     call = LibraryCall(name, tuple(operands), tuple(results), options)
-    run_library(state.backend, call, name)
+    run_library(state.backend, call, cause)
     return made
 
 
@@ -131,8 +134,9 @@ def _through_host(
     inputs: Sequence[Stack],
     outputs: Sequence[Output],
     options: tuple[Any, ...],
+    cause: str,
 ) -> list[Storage]:
-    cause = f"{name}: the device's libraries lack it"
+    cause = f"{cause}: the device's libraries lack it"
     for value, _ in inputs:
         assert value.real is not None
         value.real.host_read(cause)

@@ -168,6 +168,17 @@ def test_copies_only_where_axes_are_not_the_last(
     assert (counts.library_calls, counts.launches) == (calls, copies)
 
 
+def test_moving_axes_converts_as_well(kernel_device: str) -> None:
+    a = sample((3, 4), np.float32)
+    x = on_device(a)
+    xp.stats(reset=True)
+    y = xp.abs(xp.fft.fft(x, axis=0))
+    xp.evaluate(y)
+    counts = xp.stats()
+    assert (counts.library_calls, counts.launches) == (1, 2)
+    check(y, np.abs(np.fft.fft(a, axis=0)))
+
+
 def test_four_axes_are_two_calls(kernel_device: str) -> None:
     a = sample((2, 3, 4, 5), np.float64)
     x = on_device(a)
