@@ -33,6 +33,11 @@ needs_nvrtc = pytest.mark.skipif(not has_nvrtc(), reason="NVRTC is not installed
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 
 ADD = 'extern "C" __global__ void f(float* p, float a, float b) { p[0] = p[1] * a + b; }'
+# What backends launch themselves, beside library calls: by name, in every form.
+RUNTIME_KERNELS = {
+    "lz_determinant": [determinant_source(np.dtype(code)) for code in "fdFD"],
+    "lz_pointers": [kernel_text("pointers.cuh")],
+}
 BROKEN = 'extern "C" __global__ void f(float* p){\n  p[0] = undeclared;\n}'
 
 
@@ -53,9 +58,7 @@ def test_a_cubin_for_each_architecture(compiler: str, arch: str) -> None:
 @needs_nvrtc
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_the_kernels_of_the_runtime(arch: str) -> None:
-    sources = {"lz_pointers": [kernel_text("pointers.cuh")]}
-    sources["lz_determinant"] = [determinant_source(np.dtype(c)) for c in "fdFD"]
-    for name, texts in sources.items():
+    for name, texts in RUNTIME_KERNELS.items():
         for text in texts:
             assert f".text.{name}\0".encode() in nvrtc.compile_cubin(text, arch)
 
