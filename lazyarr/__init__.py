@@ -6,7 +6,7 @@ steers devices, evaluation and copies. See ``docs/``.
 
 from math import e, inf, nan, pi
 
-from . import _slots
+from . import _slots, fft, linalg
 from ._array import Array
 from ._control import (
     default_device,
@@ -230,6 +230,7 @@ __all__ = [
     "explain",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float32",
@@ -256,6 +257,7 @@ __all__ = [
     "isnan",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log10",

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .runtime.base import CompileError, DeviceUnavailableError, KernelError
 
-__all__ = ["CompileError", "DeviceUnavailableError", "KernelError", "TransferGuardError"]
+__all__ = [
+    "CompileError",
+    "DeviceUnavailableError",
+    "KernelError",
+    "LinAlgError",
+    "TransferGuardError",
+]
+
+
+class LinAlgError(np.linalg.LinAlgError):
+    """A matrix that a function of ``xp.linalg`` cannot take: its shape, or its values.
+
+    Also a ``numpy.linalg.LinAlgError`` and a ``ValueError``.
+    """
 
 
 class TransferGuardError(RuntimeError):

@@ -42,7 +42,9 @@ LEVELS: list[set[str]] = [
     {"lazyarr._array", "lazyarr._host", "lazyarr._repr", "lazyarr._slots"},
     {
         "lazyarr.api",
+        "lazyarr.fft",
         "lazyarr.kernel",
+        "lazyarr.linalg",
         "lazyarr.profiling",
         "lazyarr.interchange",
         "lazyarr._control",

@@ -163,7 +163,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return import_dlpack(x, device=device, copy=copy)
 
 
-def _index_array(
+def index_array(
     spec: IndexSpec, scalars: tuple[Any, ...], shape: views.Shape, device: Any
 ) -> Array:
     return wrap(Value(spec, (), None, None, scalars, shape, known_device(device)))
@@ -242,8 +242,8 @@ def arange(
         for value in (first, first + (count - 1) * by) if count else ():
             scalar_dtype(value, target)  # raises if it does not fit
         scalars = (_wrapped(int(first)), _wrapped(int(by)))
-        return _index_array(_arange_of_ints(target), scalars, shape, where)
-    return _index_array(_arange_of_floats(target), (float(first), float(by)), shape, where)
+        return index_array(_arange_of_ints(target), scalars, shape, where)
+    return index_array(_arange_of_floats(target), (float(first), float(by)), shape, where)
 
 
 def _wrapped(value: int) -> int:
@@ -362,7 +362,7 @@ def linspace(
     step = delta / parts if parts > 0 else delta
     spec = _linspace_complex(target) if kind is complex else _linspace_real(target)
     scalars = (first, step, delta, float(max(parts, 1)), end, last)
-    return _index_array(spec, scalars, check_shape((count,)), known_device(device))
+    return index_array(spec, scalars, check_shape((count,)), known_device(device))
 
 
 @cache
@@ -411,7 +411,7 @@ def eye(
     target = dt.default_real if dtype is None else dt.as_dtype(dtype)
     shape = check_shape((rows, columns))
     scalars = (max(columns, 1), _diagonal(k))
-    return _index_array(_eye(target), scalars, shape, known_device(device))
+    return index_array(_eye(target), scalars, shape, known_device(device))
 
 
 def _diagonal(k: Any) -> int:
@@ -436,7 +436,7 @@ def _triangle(x: Array, function: str, k: int, keep_lower: bool) -> Array:
     if x.ndim < 2:
         raise ValueError(f"{function} needs at least 2 axes, not {x.ndim}")
     rows, columns = (max(n, 1) for n in x.shape[-2:])
-    mask = _index_array(_TRIANGLE, (columns, rows, k), x.shape, x.device)
+    mask = index_array(_TRIANGLE, (columns, rows, k), x.shape, x.device)
     zero = filled((), scalar_value(0, x.dtype), x.dtype, x.device)
     return elementwise(OPS["where"], mask, *((x, zero) if keep_lower else (zero, x)))
 

@@ -35,7 +35,7 @@ from ..storage import transfer
 from ..storage.storage import HOST
 from ._common import check_array, in_order
 from ._runs import find_runs, positions_of
-from .creation import asarray, empty, zeros
+from .creation import empty, zeros
 from .statistical import max as largest
 from .statistical import min as smallest
 
@@ -285,10 +285,6 @@ def _nonzero_flat(x: Array) -> Array:
     """Return the positions of nonzero elements in C order, ascending."""
     runs = find_runs(in_order(x, x.dtype), x.size, "nonzero", heads=False)
     return positions_of(runs)
-
-
-def _from_numpy(data: Any, x: Array) -> Array:
-    return asarray(data, device=x.device)
 
 
 def store_at(target: Array, values: Array, places: Array) -> None:

@@ -25,7 +25,7 @@ from .manipulation import expand_dims, moveaxis, permute_dims, reshape
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
-def _numeric(x1: Array, x2: Array, function: str) -> DType:
+def numeric(x1: Array, x2: Array, function: str) -> DType:
     """Return the promoted dtype; TypeError for bool."""
     if "b" in (x1.dtype.kind, x2.dtype.kind):
         raise TypeError(f"{function} needs numeric dtypes, not {x1.dtype} and {x2.dtype}")
@@ -55,7 +55,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
         For bool, or dtypes without a common one.
     """
     check_arrays((x1, x2), "matmul")
-    dtype = _numeric(x1, x2, "matmul")
+    dtype = numeric(x1, x2, "matmul")
     if x1.ndim == 0 or x2.ndim == 0:
         raise ValueError("matmul needs arrays of at least 1 axis; use multiply for 0-d arrays")
     left = expand_dims(x1, 0) if x1.ndim == 1 else x1
@@ -194,7 +194,7 @@ def tensordot(
         For bool, or dtypes without a common one.
     """
     check_arrays((x1, x2), "tensordot")
-    dtype = _numeric(x1, x2, "tensordot")
+    dtype = numeric(x1, x2, "tensordot")
     first, second = _contracted(x1, x2, axes)
     kept1 = [d for d in range(x1.ndim) if d not in first]
     kept2 = [d for d in range(x2.ndim) if d not in second]
@@ -255,7 +255,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         For bool, or dtypes without a common one.
     """
     check_arrays((x1, x2), "vecdot")
-    dtype = _numeric(x1, x2, "vecdot")
+    dtype = numeric(x1, x2, "vecdot")
     d = check_int(axis, "axis")
     if d >= 0 and x1.ndim != x2.ndim:
         raise ValueError("vecdot: count the axis from the end where the arrays differ in ndim")

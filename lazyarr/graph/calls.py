@@ -16,7 +16,8 @@ from .. import ledger
 from ..codegen.emit import BLOCK
 from ..codegen.handwritten import scan_key
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
-from ..runtime.base import MatmulCall
+from ..runtime import host_library
+from ..runtime.base import Backend, LibraryCall, MatmulCall, Operand
 from ..storage.storage import Storage
 from . import interpret
 from .capture import Tape
@@ -83,6 +84,50 @@ class MatmulStep:
                 ledger.emit(event, started)
 
 
+def run_library(backend: Backend, call: LibraryCall, cause: str) -> None:
+    """Queue a library call, count it, and tell the traces."""
+    started = time.perf_counter()
+    before = backend.record() if ledger.sinks else None
+    backend.library(call)
+    ledger.counters.library_calls += 1
+    if before is not None:
+        nbytes = sum(x.nbytes for x in (*call.inputs, *call.outputs))
+        event = ledger.Event("library", call.name, nbytes, cause)
+        event.details["events"] = (before, backend.record())
+        ledger.emit(event, started)
+
+
+class LibraryStep:
+    """A function of ``base.LibraryCall`` with one input, in order, and one output.
+
+    ``extra`` is (input shape, options).
+    """
+
+    __slots__ = ("fresh", "name", "options", "output", "pointers", "source")
+
+    def __init__(self, tape: Tape, v: Value) -> None:
+        self.name = v.spec.name
+        shape, self.options = v.extra
+        self.source = Operand(0, shape, v.args[0].dtype)
+        self.output = Operand(0, v.shape, v.dtype)
+        self.fresh = Fresh(tape.slots[v], v.nbytes)
+        self.pointers = (
+            operand_pointer(tape, v, 0, "in"),
+            Pointer(self.fresh.slot, -1, v.dtype.itemsize, 0, "w", "out"),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes + self.output.nbytes
+
+    def run(self, run: Run) -> None:
+        run.storages[self.fresh.slot] = out = Storage(run.backend, self.fresh.nbytes)
+        source = self.source._replace(ptr=address(run, self.pointers[0]))
+        output = self.output._replace(ptr=out.ptr)
+        call = LibraryCall(self.name, (source,), (output,), self.options)
+        run_library(run.backend, call, run.cause)
+
+
 def scan_step(tape: Tape, v: Value) -> KernelStep | EmptyStep:
     """An inclusive scan along the last axis: ``extra`` is the reduction's spec."""
     spec = v.extra
@@ -107,7 +152,7 @@ def scan_step(tape: Tape, v: Value) -> KernelStep | EmptyStep:
     )
 
 
-STEPS: dict[str, Any] = {"matmul": MatmulStep, "scan": scan_step}
+STEPS: dict[str, Any] = {"fft": LibraryStep, "matmul": MatmulStep, "scan": scan_step}
 
 
 def make_step(tape: Tape, v: Value) -> Any:
@@ -131,5 +176,13 @@ def _scan_on_host(v: Value) -> Any:
         return ufunc.accumulate(x, axis=-1, dtype=v.dtype)
 
 
+def _library_on_host(v: Value) -> Any:
+    shape, options = v.extra
+    out = np.empty(v.shape, v.dtype)
+    host_library.run(v.spec.name, [interpret.operand(v, 0, shape)], [out], options)
+    return out
+
+
+interpret.CALLS["fft"] = _library_on_host
 interpret.CALLS["matmul"] = _matmul_on_host
 interpret.CALLS["scan"] = _scan_on_host

@@ -7,6 +7,7 @@ one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
@@ -173,6 +174,18 @@ class Backend(Protocol):
         """Batched matrix product by the device's library (cuBLAS; NumPy on ``sim``)."""
         ...
 
+    def has_library(self, name: str) -> bool:
+        """Whether ``library`` knows a function; ``LibraryCall`` lists the names."""
+        ...
+
+    def library(self, call: LibraryCall) -> None:
+        """Queue a function of the device's libraries (cuSOLVER, cuFFT; NumPy on ``sim``).
+
+        Asynchronous where the library is. It writes the outputs and nothing else; work space is the
+        backend's business.
+        """
+        ...
+
 
 class MatmulCall(NamedTuple):
     """``out[b] = a[b] @ b[b]`` for ``batch`` matrices that lie at fixed strides (in elements).
@@ -191,3 +204,59 @@ class MatmulCall(NamedTuple):
     b: int
     b_strides: tuple[int, int, int]
     out: int
+
+
+class Operand(NamedTuple):
+    """An array of a library call: C-contiguous at a device address."""
+
+    ptr: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+class LibraryCall(NamedTuple):
+    """A function on stacks of matrices, or a Fourier transform. No operand is empty.
+
+    Matrices have shape (batch, rows, columns). Outputs in brackets may be left out:
+
+    =========== =============== ========================================= ======================
+    name        inputs          outputs                                   options
+    =========== =============== ========================================= ======================
+    cholesky    a               factor, info                              upper
+    slogdet     a               sign, size                                none
+    solve       a, r            x, info                                   transposed
+    qr          aT              qT, factorsT                              none
+    eigh        a               values, [rows,] info                      none
+    eig         a               values, [rows,] info                      none
+    svd         a               [u,] values, [vh,] info                   none
+    svd_jacobi  a               [vh,] values, [rows,] info                none
+    fft         x               y                                         kind, inverse, rank
+    =========== =============== ========================================= ======================
+
+    - ``info``: int32, one a matrix; not 0 where the function failed.
+    - ``cholesky`` reads one triangle and leaves the other one of ``factor`` undefined.
+    - ``slogdet``: ``size`` is the logarithm of the determinant's absolute value, in float64.
+    - ``solve``: rows of ``r`` are right sides, rows of ``x`` solutions: ``a[b] @ x[b].T = r[b].T``;
+      transposed: ``a[b].T`` instead.
+    - ``qr``: ``aT`` holds the columns of a, one after another, ``qT`` those of Q, as many as it has
+      rows; ``factorsT`` holds R's columns, with undefined elements below R's diagonal.
+    - ``eigh`` reads the lower triangle; ``rows`` are the conjugated eigenvectors, values ascend.
+    - ``eig`` takes the transpose of the matrix if ``rows``, the eigenvectors, are asked for. They
+      are as LAPACK's geev packs them: of a real matrix, a conjugate pair of values has the real
+      part in the first row and the imaginary part in the second.
+    - ``svd``: matrices with no more rows than columns; values descend. ``vh`` is square, or has as
+      many rows as there are values.
+    - ``svd_jacobi``: the same for many small matrices; ``vh`` is square, and ``rows`` are the
+      conjugated left vectors, ``u = conj(rows).T``.
+    - ``fft`` is not normalised; it runs along the last ``rank`` (1 to 3) axes. ``kind`` is "c2c",
+      "r2c" (forward) or "c2r" (inverse), the latter two with halved last axes.
+    """
+
+    name: str
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    options: tuple[Any, ...]

@@ -64,7 +64,8 @@ class Blas:
     def __init__(self) -> None:
         self._handles: dict[int, int] = {}
 
-    def _handle(self, stream: int) -> int:
+    def handle(self, stream: int) -> int:
+        """Return the handle of a stream, made the first time."""
         handle = self._handles.get(stream)
         if handle is None:
             cublas = _cublas()
@@ -87,7 +88,7 @@ class Blas:
         wide = max(m, n, k, a[1], b[1], batch) > _INT32_MAX
         function = _routine(call.dtype, batch > 1, wide)
         # Row-major memory is the transpose in column-major terms: out^T = b^T @ a^T.
-        head = (self._handle(stream), int(b[0]), int(a[0]), n, m, k, one)
+        head = (self.handle(stream), int(b[0]), int(a[0]), n, m, k, one)
         if batch == 1:
             function(*head, call.b, b[1], call.a, a[1], zero, call.out, n)
             return

@@ -35,12 +35,14 @@ from lazyarr.runtime.base import (
     Dim3,
     HostBytes,
     KernelError,
+    LibraryCall,
     MatmulCall,
     Memory,
     MemoryInfo,
 )
 from lazyarr.runtime.cache import open_cache
 from lazyarr.runtime.cuda_driver import Driver, kernel_failure
+from lazyarr.runtime.cuda_fft import Fft
 from lazyarr.runtime.cuda_libraries import Blas
 from lazyarr.runtime.cuda_objects import (
     CudaEvent,
@@ -50,6 +52,7 @@ from lazyarr.runtime.cuda_objects import (
     HostPool,
     stream_handle,
 )
+from lazyarr.runtime.cuda_solver import Solver
 
 # An event costs as much as a small upload, so uploads share one, up to so many and so large.
 _SHARED_EVENT: Final = 16
@@ -245,6 +248,8 @@ class CudaBackend:
             with self.batch():
                 null = self._make_stream(0, None, False)
         self._stream: ContextVar[_Stream] = ContextVar(f"lazyarr_cuda{ordinal}", default=null)
+        self._solver = Solver(self, self._blas)
+        self._fft = Fft(self)
 
     def __repr__(self) -> str:
         return f"CudaBackend({self.ordinal})"
@@ -658,6 +663,17 @@ class CudaBackend:
             self._blas.matmul(call, self._stream.get().handle)
         else:
             self.fill_zero(call.out, size * call.dtype.itemsize)
+
+    def has_library(self, name: str) -> bool:
+        """Whether cuFFT, or the cuSOLVER that is loaded, has the function."""
+        return name == "fft" or self._solver.has(name)
+
+    def library(self, call: LibraryCall) -> None:
+        """Queue a function of cuSOLVER, cuBLAS or cuFFT on the current stream."""
+        if call.name == "fft":
+            self._fft.run(call)
+        else:
+            self._solver.run(call)
 
     # The end.
 

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lazyarr import _config
+from lazyarr._kernel_files import kernel_text
 from lazyarr.runtime import nvrtc
 from lazyarr.runtime.base import CompileError
+from lazyarr.runtime.cuda_solver import determinant_source
 from lazyarr.runtime.headers import HEADERS
 from lazyarr.runtime.names import kernel_names
 
@@ -30,6 +33,11 @@ needs_nvrtc = pytest.mark.skipif(not has_nvrtc(), reason="NVRTC is not installed
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 
 ADD = 'extern "C" __global__ void f(float* p, float a, float b) { p[0] = p[1] * a + b; }'
+# What backends launch themselves, beside library calls: by name, in every form.
+RUNTIME_KERNELS = {
+    "lz_determinant": [determinant_source(np.dtype(code)) for code in "fdFD"],
+    "lz_pointers": [kernel_text("pointers.cuh")],
+}
 BROKEN = 'extern "C" __global__ void f(float* p){\n  p[0] = undeclared;\n}'
 
 
@@ -45,6 +53,14 @@ def test_a_cubin_for_each_architecture(compiler: str, arch: str) -> None:
     binary = nvrtc.compile_cubin(ADD, arch)
     assert binary.startswith(b"\x7fELF")
     assert b".text.f\0" in binary
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_the_kernels_of_the_runtime(arch: str) -> None:
+    for name, texts in RUNTIME_KERNELS.items():
+        for text in texts:
+            assert f".text.{name}\0".encode() in nvrtc.compile_cubin(text, arch)
 
 
 @needs_nvrtc

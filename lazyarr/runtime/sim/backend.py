@@ -17,7 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..base import Access, Dim3, HostBytes, KernelError, MatmulCall, MemoryInfo
+from .. import host_library
+from ..base import (
+    Access,
+    Dim3,
+    HostBytes,
+    KernelError,
+    LibraryCall,
+    MatmulCall,
+    MemoryInfo,
+    Operand,
+)
 from ..cache import open_cache
 from . import compiler as compiler_module
 from .library import SimFunction, SimModule
@@ -236,3 +246,19 @@ class SimBackend:
         data = self._pool.bytes_at(ptr, (last + 1) * dtype.itemsize, f"matmul operand '{name}'")
         steps = tuple(s * dtype.itemsize for s in strides)
         return np.ndarray(shape, dtype, data.data, 0, steps)
+
+    def has_library(self, name: str) -> bool:
+        """Whether the table of NumPy functions has the name."""
+        return name in host_library.FUNCTIONS
+
+    def library(self, call: LibraryCall) -> None:
+        """Run the function with NumPy on the simulated memory."""
+        inputs = [self._operand(call.name, x) for x in call.inputs]
+        for x in inputs:
+            x.flags.writeable = False
+        outputs = [self._operand(call.name, x) for x in call.outputs]
+        host_library.run(call.name, inputs, outputs, call.options)
+
+    def _operand(self, name: str, operand: Operand) -> npt.NDArray[Any]:
+        data = self._pool.bytes_at(operand.ptr, operand.nbytes, f"operand of {name!r}")
+        return data.view(operand.dtype).reshape(operand.shape)
