@@ -98,15 +98,15 @@ LZ_C_FN lz_c128 lz_c_sqrt(lz_c128 z) {
 
 // ---- exponential and hyperbolic functions -------------------------------------------------------
 
-// exp(x) (c + i s), where exp(x) alone may overflow. exp(step) is a double to within 1e-4 ulp.
-LZ_C_FN lz_c128 lz_c_exp_times(double x, double c, double s) {
+// f exp(x) (c + i s), where exp(x) alone may overflow. exp(step) is a double to within 1e-4 ulp.
+LZ_C_FN lz_c128 lz_c_exp_times(double f, double x, double c, double s) {
     const double step = 659.484375, factor = 2.572912186046297e+286;
     for (int k = 0; k < 3 && x > 709; ++k) {
         x -= step;
         c *= factor;
         s *= factor;
     }
-    const double e = exp(x);
+    const double e = f * exp(x);
     return lz_complex(e * c, e * s);
 }
 
@@ -116,7 +116,7 @@ LZ_C_FN lz_c128 lz_c_exp(lz_c128 z) {
     if (lz_isinf(x) && !lz_isfinite(y)) return x < 0 ? lz_complex(0.0, 0.0) : lz_complex(x, y - y);
     double s, c;
     sincos(y, &s, &c);
-    return lz_c_exp_times(x, c, s);
+    return lz_c_exp_times(1, x, c, s);
 }
 
 LZ_C_FN lz_c64 lz_c_exp(lz_c64 z) {
@@ -132,7 +132,7 @@ LZ_C_FN lz_c64 lz_c_exp(lz_c64 z) {
 
 LZ_C_FN lz_c128 lz_c_expm1(lz_c128 z) {
     const double x = z.re, y = z.im;
-    if (y == 0) return lz_complex(expm1(x), y);
+    if (y == 0) return lz_complex(x == 0 ? 0.0 : expm1(x), y);
     if (x > 709) return lz_c_exp(z);
     if (lz_isinf(x) && !lz_isfinite(y)) return lz_complex(-1.0, 0.0);
     double s, c;
@@ -150,7 +150,7 @@ LZ_C_FN lz_c128 lz_c_sinh(lz_c128 z) {
     double s, c;
     sincos(y, &s, &c);
     if (fabs(x) > 709) {
-        const lz_c128 e = lz_c_exp_times(fabs(x), 0.5 * c, 0.5 * s);
+        const lz_c128 e = lz_c_exp_times(0.5, fabs(x), c, s);
         return lz_complex(x < 0 ? -e.re : e.re, e.im);
     }
     return lz_complex(sinh(x) * c, cosh(x) * s);
@@ -164,7 +164,7 @@ LZ_C_FN lz_c128 lz_c_cosh(lz_c128 z) {
     double s, c;
     sincos(y, &s, &c);
     if (fabs(x) > 709) {
-        const lz_c128 e = lz_c_exp_times(fabs(x), 0.5 * c, 0.5 * s);
+        const lz_c128 e = lz_c_exp_times(0.5, fabs(x), c, s);
         return lz_complex(e.re, x < 0 ? -e.im : e.im);
     }
     return lz_complex(cosh(x) * c, sinh(x) * s);
@@ -277,13 +277,13 @@ LZ_C_FN lz_c128 lz_c_asinh(lz_c128 z) {
 LZ_C_FN lz_c128 lz_c_atanh(lz_c128 z) {
     const double x = fabs(z.re), y = fabs(z.im);
     double re, im;
-    if (x > 0x1p60 || y > 0x1p60) {  // pi i / 2 + 1 / z
-        const double r = x < y ? x / y : y / x;
-        re = lz_isinf(z) ? 0.0 : (x < y ? r / y : 1 / x) / (1 + r * r);
-        im = z.im != z.im ? z.im : LZ_C_PI_2;
-    } else if (lz_c_isnan(z)) {
+    if (lz_c_isnan(z) && !lz_isinf(z)) {
         re = x == 0 ? 0.0 : x + y;
         im = x + y;
+    } else if (lz_c_large(z)) {  // pi i / 2 + 1 / z
+        const double r = x < y ? x / y : y / x;
+        re = lz_isinf(z) ? 0.0 : (x < y ? r / y : 1 / x) / (1 + r * r);
+        im = y != y ? y : LZ_C_PI_2;
     } else {
         const double d = 1 - x;
         re = d == 0 && y < 0x1p-30 ? 0.5 * (LZ_C_LN2 - log(y))

@@ -44,6 +44,11 @@ def multiply(a: NDArray, b: NDArray) -> NDArray:
     return from_parts(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
 
 
+def absolute(z: NDArray) -> NDArray:
+    """The modulus without overflow or underflow on the way."""
+    return np.hypot(z.real, z.imag)  # type: ignore[no-any-return]
+
+
 def square(z: NDArray) -> NDArray:
     """z times z."""
     return multiply(z, z)
@@ -163,7 +168,7 @@ def expm1(z: NDArray) -> NDArray:
     near = np.expm1(x) * np.cos(y) - 2 * half * half
     out = from_parts(np.where(x < -40, growth * np.cos(y) - 1, near), growth * np.sin(y))
     out = np.where(x > 709, np.exp(z), out)
-    out = np.where(y == 0, from_parts(np.expm1(x), y), out)
+    out = np.where(y == 0, from_parts(np.where(x == 0, 0.0, np.expm1(x)), y), out)
     return np.where((x == -np.inf) & ~np.isfinite(y), -1 + 0j, out)
 
 

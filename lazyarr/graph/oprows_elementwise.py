@@ -178,7 +178,7 @@ _ARITHMETIC = [
             "f": "fabs{s}({0})",
             "c": "lz_abs({0})",
         },
-        np.absolute,
+        {"iuf": np.absolute, "c": numpy_complex.absolute},
         out="real",
         operator="abs",
         doc="The magnitude; the smallest integer wraps to itself.",
