@@ -170,7 +170,8 @@ LZ_C_FN lz_c128 lz_c_cosh(lz_c128 z) {
     return lz_complex(cosh(x) * c, sinh(x) * s);
 }
 
-// (sinh x cosh x + i sin y cos y) / (sinh(x)^2 + cos(y)^2): the denominator is a sum of squares.
+// (sinh x cosh x + i sin y cos y) / (sinh(x)^2 + cos(y)^2), whose denominator is a sum of squares,
+// times 4 exp(2 |x|), which leaves u = exp(2 |x|) - 1 as the only function of x.
 LZ_C_FN lz_c128 lz_c_tanh(lz_c128 z) {
     const double x = z.re, y = z.im;
     if (lz_isinf(x)) return lz_complex(copysign(1.0, x), copysign(0.0, y));
@@ -182,8 +183,9 @@ LZ_C_FN lz_c128 lz_c_tanh(lz_c128 z) {
         const double e = exp(-fabs(x));
         return lz_complex(copysign(1.0, x), 4 * s * c * e * e);
     }
-    const double h = sinh(x), d = h * h + c * c;
-    return lz_complex(h * sqrt(1 + h * h) / d, s * c / d);
+    const double u = expm1(2 * fabs(x)), v = 4 * c * c, w = 4 * s * c;
+    const double d = v + fma(u, u, fma(u, v, fma(4 * c, c, -v)));
+    return lz_complex(copysign(fma(u, u, 2 * u) / d, x), fma(w, u, w) / d);
 }
 
 LZ_C_FN lz_c128 lz_c_sin(lz_c128 z) { return lz_c_turn(lz_c_sinh(lz_c_turn_back(z))); }
@@ -238,7 +240,7 @@ LZ_C_FN lz_c128 lz_c_log10(lz_c128 z) {
 LZ_C_FN lz_c128 lz_c_log1p(lz_c128 z) {
     const double x = z.re, y = z.im, u = 1 + x;
     if (y == 0 && x > -1) return lz_complex(log1p(x), y);
-    const double q = x * (2 + x) + y * y;  // |1 + z|^2 - 1
+    const double q = fma(x, 2 + x, y * y);  // |1 + z|^2 - 1
     const double re = q > -0.5 && q < 0x1p60 ? 0.5 * log1p(q)
                                              : lz_c_log_abs<lz_c_base_e>(lz_complex(u, y));
     return lz_complex(re, atan2(y, u));
@@ -257,7 +259,7 @@ LZ_C_FN lz_c128 lz_c_acos(lz_c128 z) {
         return lz_complex(atan2(fabs(y), x), -copysign(lz_c_log_twice(z), y));
     if (lz_c_isnan(z)) return lz_complex(x == 0 ? LZ_C_PI_2 : x + y, x + y);
     const lz_c128 p = lz_c_sqrt(lz_complex(1 - x, -y)), q = lz_c_sqrt(lz_complex(1 + x, y));
-    return lz_complex(2 * atan2(p.re, q.re), asinh(q.re * p.im - q.im * p.re));
+    return lz_complex(2 * atan2(p.re, q.re), asinh(fma(q.re, p.im, -(q.im * p.re))));
 }
 
 LZ_C_FN lz_c128 lz_c_acosh(lz_c128 z) {
@@ -271,7 +273,8 @@ LZ_C_FN lz_c128 lz_c_asinh(lz_c128 z) {
         return lz_complex(copysign(lz_c_log_twice(z), x), atan2(y, fabs(x)));
     if (lz_c_isnan(z)) return lz_complex(x + y, y == 0 ? y : x + y);
     const lz_c128 p = lz_c_sqrt(lz_complex(1 + y, -x)), q = lz_c_sqrt(lz_complex(1 - y, x));
-    return lz_complex(asinh(p.re * q.im - p.im * q.re), atan2(y, p.re * q.re - p.im * q.im));
+    return lz_complex(asinh(fma(p.re, q.im, -(p.im * q.re))),
+                      atan2(y, fma(p.re, q.re, -(p.im * q.im))));
 }
 
 LZ_C_FN lz_c128 lz_c_atanh(lz_c128 z) {
@@ -287,8 +290,8 @@ LZ_C_FN lz_c128 lz_c_atanh(lz_c128 z) {
     } else {
         const double d = 1 - x;
         re = d == 0 && y < 0x1p-30 ? 0.5 * (LZ_C_LN2 - log(y))
-                                   : 0.25 * log1p(4 * x / (d * d + y * y));
-        im = 0.5 * atan2(2 * y, d * (1 + x) - y * y);
+                                   : 0.25 * log1p(4 * x / fma(d, d, y * y));
+        im = 0.5 * atan2(2 * y, fma(d, 1 + x, -(y * y)));
     }
     return lz_complex(copysign(re, z.re), copysign(im, z.im));
 }

@@ -39,6 +39,20 @@ def in_double(function: Function) -> Function:
     return run
 
 
+def in_extended(function: Function) -> Function:
+    """`function` with more bits than the result has: NumPy's own would be 3 to 5 ulp off.
+
+    Where ``long double`` is no wider than double, the accuracy is that of the C library.
+    """
+
+    @functools.wraps(function)
+    def run(z: NDArray) -> NDArray:
+        wide = np.clongdouble if z.dtype == np.complex128 else np.complex128
+        return np.asarray(function(np.asarray(z, wide)), z.dtype)
+
+    return run
+
+
 def multiply(a: NDArray, b: NDArray) -> NDArray:
     """The product by the textbook formula; NumPy contracts it to FMA on some machines."""
     return from_parts(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
@@ -172,7 +186,7 @@ def expm1(z: NDArray) -> NDArray:
     return np.where((x == -np.inf) & ~np.isfinite(y), -1 + 0j, out)
 
 
-@in_double
+@in_extended
 def tanh(z: NDArray) -> NDArray:
     """The hyperbolic tangent; at infinity the imaginary part is 0 with the sign it had."""
     flat = from_parts(np.copysign(1.0, z.real), np.copysign(0.0, z.imag))

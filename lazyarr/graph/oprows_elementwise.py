@@ -18,7 +18,7 @@ import numpy as np
 from .. import _dtypes as dt
 from .._dtypes import DType
 from . import numpy_complex, numpy_ops
-from .numpy_complex import in_double
+from .numpy_complex import in_double, in_extended
 
 _KIND_NAMES = {
     "b": "bool",
@@ -459,15 +459,17 @@ _FLOATING = [
     _transcendental("sin", np.sin, in_double(np.sin), "The sine."),
     _transcendental("cos", np.cos, in_double(np.cos), "The cosine."),
     _transcendental("tan", np.tan, numpy_complex.tan, "The tangent."),
-    _transcendental("asin", np.arcsin, in_double(np.arcsin), "The inverse sine."),
-    _transcendental("acos", np.arccos, in_double(np.arccos), "The inverse cosine."),
-    _transcendental("atan", np.arctan, in_double(np.arctan), "The inverse tangent."),
+    _transcendental("asin", np.arcsin, in_extended(np.arcsin), "The inverse sine."),
+    _transcendental("acos", np.arccos, in_extended(np.arccos), "The inverse cosine."),
+    _transcendental("atan", np.arctan, in_extended(np.arctan), "The inverse tangent."),
     _transcendental("sinh", np.sinh, in_double(np.sinh), "The hyperbolic sine."),
     _transcendental("cosh", np.cosh, in_double(np.cosh), "The hyperbolic cosine."),
     _transcendental("tanh", np.tanh, numpy_complex.tanh, "The hyperbolic tangent."),
-    _transcendental("asinh", np.arcsinh, in_double(np.arcsinh), "The inverse hyperbolic sine."),
-    _transcendental("acosh", np.arccosh, in_double(np.arccosh), "The inverse hyperbolic cosine."),
-    _transcendental("atanh", np.arctanh, in_double(np.arctanh), "The inverse hyperbolic tangent."),
+    _transcendental("asinh", np.arcsinh, in_extended(np.arcsinh), "The inverse hyperbolic sine."),
+    _transcendental("acosh", np.arccosh, in_extended(np.arccosh), "The inverse hyperbolic cosine."),
+    _transcendental(
+        "atanh", np.arctanh, in_extended(np.arctanh), "The inverse hyperbolic tangent."
+    ),
     Row(
         "atan2",
         2,
