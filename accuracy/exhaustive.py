@@ -61,7 +61,7 @@ def measure_all(function: Function, device: str) -> Measured:
     largest, where, count = -1.0, 0.0, 0
     with xp.default_device(device):
         for mantissa, scale in blocks():
-            error = xp.reshape(errors(getattr(xp, function.name), mantissa * scale), (-1,))
+            error = errors(getattr(xp, function.name), mantissa * scale)
             top, place = xp.max(error), xp.argmax(error)
             xp.evaluate(top, place)
             count += error.size

@@ -1,7 +1,7 @@
 """What is measured: the functions, their exact values, and the errors they may have.
 
-``FUNCTIONS`` names every element-wise function with a floating-point result; the exact values come
-from mpmath. What a library may be off by is in ``allowed``.
+``FUNCTIONS`` names the element-wise functions whose floating-point results are computed, not
+selected; the exact values come from mpmath. What a library may be off by is in ``allowed``.
 """
 
 from __future__ import annotations
@@ -40,10 +40,6 @@ def _parts(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return mp.mpc(function(z.real), function(z.imag)) if isinstance(z, mp.mpc) else function(z)
 
     return run
-
-
-def _nextafter(x: Any, y: Any) -> Any:
-    raise NotImplementedError  # depends on the dtype: see `points`
 
 
 def _pow(x: Any, y: Any) -> Any:

@@ -55,7 +55,7 @@ def _to_wide(x: Any) -> Any:
         sign, mantissa, exponent, _ = (+x)._mpf_
     mantissa = int(mantissa)
     value = Wide(mantissa >> 32) * Wide(2**32) + Wide(mantissa & (2**32 - 1))
-    value = np.ldexp(value, min(max(int(exponent), -20000), 20000))
+    value = np.ldexp(value, min(max(int(exponent), -16000), 16000))
     return -value if sign else value
 
 
@@ -74,6 +74,7 @@ def spacing(size: NDArray, dtype: Any) -> NDArray:
     return np.ldexp(Wide(1), np.clip(exponent, lowest, highest - 1) - bits)
 
 
+@np.errstate(all="ignore")
 def ulp_error(got: NDArray, re: NDArray, im: NDArray, scale: NDArray | None = None) -> NDArray:
     """Return the distance between results and exact values, in ulp of the exact norm.
 
