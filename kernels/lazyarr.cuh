@@ -100,7 +100,7 @@ LZ_FLOAT_FUNCTIONS(double, )
 struct alignas(8) lz_c64 { float re, im; };
 struct alignas(16) lz_c128 { double re, im; };
 
-// Division is Smith's, which avoids overflow of the squared magnitude, in NumPy's order of steps.
+// What casts and reductions use; the other functions of complex numbers are in complex.cuh.
 #define LZ_COMPLEX_FUNCTIONS(C, F, S)                                                              \
     LZ_FN C lz_complex(F re, F im) { C z = {re, im}; return z; }                                   \
     LZ_FN C lz_add(C a, C b) { return lz_complex(a.re + b.re, a.im + b.im); }                      \
@@ -109,24 +109,10 @@ struct alignas(16) lz_c128 { double re, im; };
         return lz_complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);                   \
     }                                                                                              \
     LZ_FN C lz_div_real(C a, F b) { return lz_complex(a.re / b, a.im / b); }                       \
-    LZ_FN C lz_div(C a, C b) {                                                                     \
-        F r = fabs##S(b.re), i = fabs##S(b.im);                                                    \
-        if (r == 0 && i == 0) return lz_div_real(a, r);                                            \
-        if (r >= i) {                                                                              \
-            F t = b.im / b.re, s = 1 / (b.re + b.im * t);                                          \
-            return lz_complex((a.re + a.im * t) * s, (a.im - a.re * t) * s);                       \
-        }                                                                                          \
-        F t = b.re / b.im, s = 1 / (b.im + b.re * t);                                              \
-        return lz_complex((a.re * t + a.im) * s, (a.im * t - a.re) * s);                           \
-    }                                                                                              \
     LZ_FN C lz_neg(C a) { return lz_complex(-a.re, -a.im); }                                       \
     LZ_FN C lz_conj(C a) { return lz_complex(a.re, -a.im); }                                       \
     LZ_FN C lz_rint(C a) { return lz_complex(rint##S(a.re), rint##S(a.im)); }                      \
     LZ_FN F lz_abs(C a) { return hypot##S(a.re, a.im); }                                           \
-    LZ_FN C lz_sign(C a) {                                                                         \
-        F m = lz_abs(a);                                                                           \
-        return m == 0 ? lz_complex((F)0, (F)0) : lz_div_real(a, m);                                \
-    }                                                                                              \
     LZ_FN bool lz_eq(C a, C b) { return a.re == b.re && a.im == b.im; }                            \
     LZ_FN bool lz_isinf(C a) { return lz_isinf(a.re) || lz_isinf(a.im); }                          \
     LZ_FN bool lz_isfinite(C a) { return lz_isfinite(a.re) && lz_isfinite(a.im); }

@@ -32,6 +32,7 @@ LEVELS: list[set[str]] = [
     {"lazyarr.storage"},
     # The op table is data that both code generation and the graph read.
     {
+        "lazyarr.graph.numpy_complex",
         "lazyarr.graph.numpy_ops",
         "lazyarr.graph.optable",
         "lazyarr.graph.oprows_elementwise",

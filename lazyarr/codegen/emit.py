@@ -30,6 +30,7 @@ from .key import (
 
 BLOCK = 256
 NAME = "lz_kernel"
+COMPLEX = "lz_c_"  # how the names of kernels/complex.cuh begin
 
 
 class Text:
@@ -52,11 +53,24 @@ class Text:
 
 def prelude(wide: bool) -> str:
     """Return what stands before every generated kernel: device functions and the index types."""
+    return _device_functions() + _index_types(wide)
+
+
+def with_prelude(wide: bool, text: str) -> str:
+    """Return a kernel with what it needs before it: complex functions only if it calls one."""
+    functions = _device_functions()
+    if COMPLEX in text:
+        functions += kernel_text("complex.cuh") + "\n"
+    return functions + _index_types(wide) + text
+
+
+def _device_functions() -> str:
+    return f"{kernel_text('lazyarr.cuh')}\n{kernel_text('codegen.cuh')}\n"
+
+
+def _index_types(wide: bool) -> str:
     signed, unsigned = ("long long", "unsigned long long") if wide else ("int", "unsigned int")
-    return (
-        f"{kernel_text('lazyarr.cuh')}\n{kernel_text('codegen.cuh')}\n"
-        f"typedef {signed} I;\ntypedef {unsigned} U;\n"
-    )
+    return f"typedef {signed} I;\ntypedef {unsigned} U;\n"
 
 
 def scalar_parameters(scalars: Sequence[DType]) -> list[str]:
@@ -190,7 +204,7 @@ def emit_map(key: MapKey) -> str:
         _coordinates(out, key.ndim, vector, key.wide)
         _strided(out, key)
     out.add("}")
-    return prelude(key.wide) + str(out)
+    return with_prelude(key.wide, str(out))
 
 
 def is_flat(key: MapKey) -> bool:
@@ -422,7 +436,7 @@ def emit_box(key: BoxKey) -> str:
     out.add("}")
     out.add("y0[i] = result;")
     out.add("}")
-    return prelude(inside.wide) + str(out)
+    return with_prelude(inside.wide, str(out))
 
 
 def _box_tests(out: Text, key: BoxKey) -> list[str]:

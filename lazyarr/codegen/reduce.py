@@ -18,9 +18,9 @@ from .emit import (
     divisor_parameters,
     emit_body,
     error_parameter,
-    prelude,
     scalar_parameters,
     split_index,
+    with_prelude,
 )
 from .key import Index, ReduceKey
 from .order import FINAL_LANES
@@ -65,7 +65,7 @@ def emit_reduce(key: ReduceKey) -> str:
     else:
         _column(out, key)
     out.add("}")
-    return prelude(key.wide) + str(out)
+    return with_prelude(key.wide, str(out))
 
 
 def accumulator_types(out: Text, reductions: Sequence[tuple[ReduceSpec, int]]) -> None:

@@ -16,9 +16,9 @@ from .emit import (
     divisor_parameters,
     emit_body,
     error_parameter,
-    prelude,
     scalar_parameters,
     split_index,
+    with_prelude,
 )
 from .key import BoxKey, MapKey
 
@@ -68,7 +68,7 @@ def emit_rows(key: MapKey) -> str:
     out.add("}")
     out.add("}")
     out.add("}")
-    return prelude(key.wide) + str(out)
+    return with_prelude(key.wide, str(out))
 
 
 def _row_parameters(key: MapKey) -> list[str]:
@@ -145,7 +145,7 @@ def emit_box_rows(key: BoxKey) -> str:
     out.add(f"for (int u = 0; u < {inside.rows}; ++u)")
     out.add(f"  if (first + u * {BLOCK} < width) y0[base + first + u * {BLOCK}] = result[u];")
     out.add("}")
-    return prelude(inside.wide) + str(out)
+    return with_prelude(inside.wide, str(out))
 
 
 def _shared_tests(out: Text, key: BoxKey, last: int) -> None:

@@ -63,17 +63,8 @@ def integer_pow(base: NDArray, exponent: NDArray) -> NDArray:
 
 
 def reciprocal(x: NDArray) -> NDArray:
-    """1 / x by division: NumPy's complex reciprocal rounds differently from its division."""
+    """1 / x by division."""
     return np.divide(x.dtype.type(1), x)  # type: ignore[no-any-return]
-
-
-def complex_sign(z: NDArray) -> NDArray:
-    """Unit number z / abs(z), 0 of 0 and NaN of NaN."""
-    magnitude = np.hypot(z.real, z.imag)
-    out = np.empty(z.shape, z.dtype)
-    out.real = np.where(magnitude == 0, 0, z.real / magnitude)
-    out.imag = np.where(magnitude == 0, 0, z.imag / magnitude)
-    return out
 
 
 def maximum(a: NDArray, b: NDArray) -> NDArray:

@@ -3,7 +3,8 @@
 A row names an operation, the C template for each kind of dtype, its NumPy function, its result
 rule, its Python operator and its one-line documentation. Keys of the templates are NumPy's kind
 letters: b bool, i signed, u unsigned, f real floating, c complex. Type placeholders are those of
-`optable.fill_types`; functions named ``lz_`` are in ``kernels/lazyarr.cuh``.
+`optable.fill_types`; functions named ``lz_c_`` are in ``kernels/complex.cuh``, other
+``lz_`` functions in ``kernels/lazyarr.cuh``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 
 from .. import _dtypes as dt
 from .._dtypes import DType
-from . import numpy_ops
+from . import numpy_complex, numpy_ops
+from .numpy_complex import in_double, in_extended
 
 _KIND_NAMES = {
     "b": "bool",
@@ -98,15 +100,15 @@ _ARITHMETIC = [
         "multiply",
         2,
         {"iu": _wrapping("*"), "f": "({0} * {1})", "c": "lz_mul({0}, {1})"},
-        np.multiply,
+        {"iuf": np.multiply, "c": numpy_complex.multiply},
         operator="mul",
         doc="Multiplies element by element.",
     ),
     Row(
         "divide",
         2,
-        {"f": "({0} / {1})", "c": "lz_div({0}, {1})"},
-        np.divide,
+        {"f": "({0} / {1})", "c": "lz_c_div({0}, {1})"},
+        {"f": np.divide, "c": numpy_complex.divide},
         cost=20,
         operator="truediv",
         doc="Divides element by element; floating-point dtypes only.",
@@ -144,8 +146,9 @@ _ARITHMETIC = [
             "i": "lz_int_pow<{T}, {W}>({0}, {1})",
             "u": "lz_int_pow<{T}, {W}>({0}, {1})",
             "f": "pow{s}({0}, {1})",
+            "c": "lz_c_pow({0}, {1})",
         },
-        {"iu": numpy_ops.integer_pow, "f": np.power},
+        {"iu": numpy_ops.integer_pow, "f": np.power, "c": numpy_complex.pow},
         cost=20,
         operator="pow",
         doc="Raises to a power; integers wrap, and a negative power of an integer truncates.",
@@ -175,7 +178,7 @@ _ARITHMETIC = [
             "f": "fabs{s}({0})",
             "c": "lz_abs({0})",
         },
-        np.absolute,
+        {"iuf": np.absolute, "c": numpy_complex.absolute},
         out="real",
         operator="abs",
         doc="The magnitude; the smallest integer wraps to itself.",
@@ -188,14 +191,14 @@ _ARITHMETIC = [
             "f": "({0} * {0})",
             "c": "lz_mul({0}, {0})",
         },
-        np.square,
+        {"iuf": np.square, "c": numpy_complex.square},
         doc="Multiplies each element by itself.",
     ),
     Row(
         "reciprocal",
         1,
-        {"f": "(({T})1 / {0})", "c": "lz_div(lz_complex(({R})1, ({R})0), {0})"},
-        numpy_ops.reciprocal,
+        {"f": "(({T})1 / {0})", "c": "lz_c_div(lz_complex(({R})1, ({R})0), {0})"},
+        {"f": numpy_ops.reciprocal, "c": numpy_complex.reciprocal},
         cost=20,
         doc="One divided by each element; floating-point dtypes only.",
     ),
@@ -206,9 +209,9 @@ _ARITHMETIC = [
             "i": "(({T})(({0} > 0) - ({0} < 0)))",
             "u": "(({T})({0} != 0))",
             "f": "({0} > 0 ? ({T})1 : {0} < 0 ? ({T})-1 : {0} == 0 ? ({T})0 : {0})",
-            "c": "lz_sign({0})",
+            "c": "lz_c_sign({0})",
         },
-        {"iuf": np.sign, "c": numpy_ops.complex_sign},
+        {"iuf": np.sign, "c": numpy_complex.sign},
         doc="-1, 0 or 1 by sign, NaN for NaN; z / abs(z) of a complex number.",
     ),
 ]
@@ -437,26 +440,36 @@ _PARTS = [
     ),
 ]
 
+
+def _transcendental(
+    name: str, real: Callable[..., Any], of_complex: Callable[..., Any], doc: str
+) -> Row:
+    c = {**_maths(name), "c": f"lz_c_{name}({{0}})"}
+    return Row(name, 1, c, {"f": real, "c": of_complex}, cost=10, doc=doc)
+
+
 _FLOATING = [
-    Row("sqrt", 1, _maths("sqrt"), np.sqrt, cost=10, doc="The square root."),
-    Row("exp", 1, _maths("exp"), np.exp, cost=10, doc="e to the power x."),
-    Row("expm1", 1, _maths("expm1"), np.expm1, cost=10, doc="exp(x) - 1, exact near 0."),
-    Row("log", 1, _maths("log"), np.log, cost=10, doc="The natural logarithm."),
-    Row("log1p", 1, _maths("log1p"), np.log1p, cost=10, doc="log(1 + x), exact near 0."),
-    Row("log2", 1, _maths("log2"), np.log2, cost=10, doc="The logarithm to base 2."),
-    Row("log10", 1, _maths("log10"), np.log10, cost=10, doc="The logarithm to base 10."),
-    Row("sin", 1, _maths("sin"), np.sin, cost=10, doc="The sine."),
-    Row("cos", 1, _maths("cos"), np.cos, cost=10, doc="The cosine."),
-    Row("tan", 1, _maths("tan"), np.tan, cost=10, doc="The tangent."),
-    Row("asin", 1, _maths("asin"), np.arcsin, cost=10, doc="The inverse sine."),
-    Row("acos", 1, _maths("acos"), np.arccos, cost=10, doc="The inverse cosine."),
-    Row("atan", 1, _maths("atan"), np.arctan, cost=10, doc="The inverse tangent."),
-    Row("sinh", 1, _maths("sinh"), np.sinh, cost=10, doc="The hyperbolic sine."),
-    Row("cosh", 1, _maths("cosh"), np.cosh, cost=10, doc="The hyperbolic cosine."),
-    Row("tanh", 1, _maths("tanh"), np.tanh, cost=10, doc="The hyperbolic tangent."),
-    Row("asinh", 1, _maths("asinh"), np.arcsinh, cost=10, doc="The inverse hyperbolic sine."),
-    Row("acosh", 1, _maths("acosh"), np.arccosh, cost=10, doc="The inverse hyperbolic cosine."),
-    Row("atanh", 1, _maths("atanh"), np.arctanh, cost=10, doc="The inverse hyperbolic tangent."),
+    _transcendental("sqrt", np.sqrt, numpy_complex.sqrt, "The square root."),
+    _transcendental("exp", np.exp, in_double(np.exp), "e to the power x."),
+    _transcendental("expm1", np.expm1, numpy_complex.expm1, "exp(x) - 1, exact near 0."),
+    _transcendental("log", np.log, in_double(np.log), "The natural logarithm."),
+    _transcendental("log1p", np.log1p, numpy_complex.log1p, "log(1 + x), exact near 0."),
+    _transcendental("log2", np.log2, numpy_complex.log2, "The logarithm to base 2."),
+    _transcendental("log10", np.log10, numpy_complex.log10, "The logarithm to base 10."),
+    _transcendental("sin", np.sin, in_double(np.sin), "The sine."),
+    _transcendental("cos", np.cos, in_double(np.cos), "The cosine."),
+    _transcendental("tan", np.tan, numpy_complex.tan, "The tangent."),
+    _transcendental("asin", np.arcsin, in_extended(np.arcsin), "The inverse sine."),
+    _transcendental("acos", np.arccos, in_extended(np.arccos), "The inverse cosine."),
+    _transcendental("atan", np.arctan, in_extended(np.arctan), "The inverse tangent."),
+    _transcendental("sinh", np.sinh, in_double(np.sinh), "The hyperbolic sine."),
+    _transcendental("cosh", np.cosh, in_double(np.cosh), "The hyperbolic cosine."),
+    _transcendental("tanh", np.tanh, numpy_complex.tanh, "The hyperbolic tangent."),
+    _transcendental("asinh", np.arcsinh, in_extended(np.arcsinh), "The inverse hyperbolic sine."),
+    _transcendental("acosh", np.arccosh, in_extended(np.arccosh), "The inverse hyperbolic cosine."),
+    _transcendental(
+        "atanh", np.arctanh, in_extended(np.arctanh), "The inverse hyperbolic tangent."
+    ),
     Row(
         "atan2",
         2,

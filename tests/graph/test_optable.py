@@ -160,7 +160,7 @@ def expression_statements(spec: Spec, index: int) -> str:
 def nvrtc_log(body: str) -> str:
     """What NVRTC says of a kernel with this body, warnings included; nothing if all is well."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC (extra 'test')")
-    head = kernel_text("lazyarr.cuh") + SAME_TYPE
+    head = kernel_text("lazyarr.cuh") + kernel_text("complex.cuh") + SAME_TYPE
     source = head + f'extern "C" __global__ void k(void* in, void* out, long long n) {{\n{body}}}\n'
     options = [b"--gpu-architecture=sm_90", b"--std=c++17", b"--fmad=false"]
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"optable.cu", 0, [], [])

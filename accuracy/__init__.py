@@ -1,0 +1,1 @@
+"""Measures how far element-wise functions are from the correctly rounded result, per device."""
