@@ -57,20 +57,3 @@ FUNCTIONS: list[str] = [
     if chapter not in ("constants", "data_types", "inspection")
     for name in names
 ]
-
-COMPLEX_MATHS = [
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log",
-    "log10", "log1p", "log2", "pow", "sin", "sinh", "sqrt", "tan", "tanh",
-]  # fmt: skip
-# What may still be missing: names, and "complex NAME" for functions that refuse complex dtypes.
-# A name that is there is tested, whether it is listed or not.
-PENDING: frozenset[str] = frozenset(
-    [
-        *NAMES["fft"],
-        *NAMES["linalg"],
-        *NAMES["set_functions"],
-        *NAMES["sorting_functions"],
-        "searchsorted",
-        *[f"complex {name}" for name in COMPLEX_MATHS],
-    ]
-)

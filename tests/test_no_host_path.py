@@ -18,7 +18,7 @@ import lazyarr as xp
 from .property.drawing import Fixed, realise
 from .property.function_rows import find
 from .property.function_table_more import TABLE
-from .standard import FUNCTIONS, PENDING
+from .standard import FUNCTIONS
 
 
 def arrays_in(part: Any) -> Iterator[xp.Array]:
@@ -35,8 +35,6 @@ def arrays_in(part: Any) -> Iterator[xp.Array]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_on_device_data(kernel_device: str, name: str) -> None:
     function = find(xp, name)
-    if function is None and name in PENDING:
-        pytest.skip(f"{name} is pending")
     row = TABLE[name]
     arguments = row.draw(Fixed())
     args, kwargs = realise(xp, arguments.args), realise(xp, arguments.kwargs)
@@ -50,8 +48,6 @@ def test_function_on_device_data(kernel_device: str, name: str) -> None:
     counts = xp.stats()
     assert (counts.h2d, counts.d2h) == (0, 0)
     assert all(x.location == "device" for x in arrays_in(result))
-    if name in PENDING:
-        return
     assert counts.control == row.control
     ran = at_call.launches + at_call.library_calls + at_call.control > 0
     assert ran == (row.runs == "at the call")

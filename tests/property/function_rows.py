@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-
-import lazyarr as xp
-from tests.standard import PENDING
 
 from .drawing import SHAPES, Call, Choose, Operand, numpy_view, operand
 from .outcomes import same
@@ -42,22 +38,7 @@ def find(ns: Any, name: str) -> Any:
     return ns
 
 
-@cache
-def takes_complex(name: str) -> bool:
-    """Whether complex dtypes are to be drawn: where they may be missing, only if they are not."""
-    if f"complex {name}" not in PENDING:
-        return True
-    z = xp.asarray([1 + 1j], device="cpu")
-    try:
-        find(xp, name)(*[z] * (2 if name == "pow" else 1))
-    except TypeError:
-        return False
-    return True
-
-
-def dtype_of(choose: Choose, kinds: str, name: str = "") -> str:
-    if name and not takes_complex(name):
-        kinds = kinds.replace("c", "")
+def dtype_of(choose: Choose, kinds: str) -> str:
     return str(choose.one_of([d for d in DTYPES if np.dtype(d).kind in kinds]))
 
 

@@ -35,7 +35,7 @@ SCALARS = {"b": [True, False], "i": [1, 3, -2], "u": [1, 3], "f": [2.5, 1, -0.5]
 
 def _unary(name: str, kinds: str, special: str = "biuf") -> Callable[[Choose], Call]:
     def draw(choose: Choose) -> Call:
-        dtype = dtype_of(choose, kinds, name)
+        dtype = dtype_of(choose, kinds)
         hard = np.dtype(dtype).kind in special
         x = operand(choose, shape_of(choose), dtype, special=hard)
         return call(tame(x, 9.0) if dtype.startswith("complex") else x)
@@ -55,7 +55,7 @@ def _second(name: str, o: Operand) -> Operand:
 
 def _binary(name: str, kinds: str) -> Callable[[Choose], Call]:
     def draw(choose: Choose) -> Call:
-        dtype = dtype_of(choose, kinds, name)
+        dtype = dtype_of(choose, kinds)
         kind = np.dtype(dtype).kind
         shape = shape_of(choose)
         hard = kind != "c"

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lazyarr as xp
-from tests.standard import FUNCTIONS, NAMES, PENDING
+from tests.standard import FUNCTIONS, NAMES
 
 from .drawing import SHAPES, Call, Drawn, realise
 from .function_rows import STRICT, Row, find
@@ -32,10 +32,9 @@ def test_every_name_of_the_standard_has_a_row() -> None:
     assert set(FUNCTIONS) == set(TABLE)
 
 
-def test_what_is_missing_is_pending() -> None:
+def test_no_name_of_the_standard_is_missing() -> None:
     names = [name for names in NAMES.values() for name in names if name != "newaxis"]
-    missing = [name for name in names if find(xp, name) is None]
-    assert set(missing) <= PENDING
+    assert [name for name in names if find(xp, name) is None] == []
     assert xp.newaxis is None
 
 
@@ -61,8 +60,6 @@ def reference(row: Row, name: str, arguments: Call) -> Any:
 @few
 @given(data=st.data())
 def test_function(device: str, name: str, data: Any) -> None:
-    if name in PENDING and find(xp, name) is None:
-        pytest.skip(f"{name} is pending")
     row = TABLE[name]
     arguments = row.draw(Drawn(data.draw))
     want = reference(row, name, arguments)

@@ -6,11 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 import lazyarr as xp
-from tests.property.function_rows import find, takes_complex
-from tests.standard import PENDING
 
 
 def eq(x: Any, want: Any) -> None:
@@ -35,12 +32,3 @@ def kernel(source: str, name: str) -> Callable[[Sequence[int], Sequence[int], Se
     """Return a kernel of the default device, called with grid, block and arguments."""
     function = xp.SourceModule(source).get_function(name)
     return lambda grid, block, args: function(*args, grid=grid, block=block)
-
-
-def needs(*names: str) -> None:
-    """Skip a test while functions that it needs are pending (``tests/standard.py``)."""
-    for name in names:
-        plain = name.removeprefix("complex ")
-        there = takes_complex(plain) if plain != name else find(xp, name) is not None
-        if name in PENDING and not there:
-            pytest.skip(f"{name} is pending")
