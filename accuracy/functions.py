@@ -114,7 +114,7 @@ _CUDA = {
 _LIBRARY = {"cuda": 2.0, "sim": 2.5, "cpu": 4.0}
 _ROUNDED = 0.5
 _COMPLEX = 4.0
-_OWN = {"floor_divide": 1.0, "remainder": 1.0, "logaddexp": 4.0}
+_OWN = {"floor_divide": 2.0, "remainder": 1.0, "logaddexp": 4.0}
 
 
 def allowed(function: Function, dtype: str, device: str) -> float | None:

@@ -16,9 +16,9 @@ from .emit import (
     Text,
     divisor_parameters,
     emit_body,
-    prelude,
     scalar_parameters,
     split_index,
+    with_prelude,
 )
 from .key import Apply, Index, Load, Param, PassesKey, Reduced
 from .reduce import ROW_BLOCK, accumulator_types, accumulators, exchange_box, row_tree
@@ -113,7 +113,7 @@ def emit_passes(key: PassesKey) -> str:
         _once(out, schedule, phase + 1)
     _outputs(out, schedule)
     out.add("}")
-    return prelude(key.wide) + str(out)
+    return with_prelude(key.wide, str(out))
 
 
 def _parameters(key: PassesKey) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 import lazyarr as xp
 from lazyarr.codegen.key import BoxKey, Gather, Index, KernelKey, MapKey, PassesKey, ReduceKey
+from lazyarr.graph.optable import OPS
 from tests.property.support import ordered_sum, values
 
 Result = list[tuple[Any, Any]]
@@ -56,6 +57,60 @@ def complex_numbers() -> Result:
     a.imag = data(130, seed=3)
     x = xp.asarray(a)
     return [(x + x * 2, a + a * 2), (xp.real(x), a.real), (x == x, a == a)]
+
+
+COMPLEX_FUNCTIONS = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
+    "atan": np.arctan, "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "exp": np.exp,
+    "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10,
+    "sin": np.sin, "sinh": np.sinh, "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+
+
+def _near(x: xp.Array, want: Any) -> tuple[Any, Any]:
+    """Return whether all elements are close, computed on the device: libraries round apart."""
+    off = xp.abs(x - xp.asarray(want)) <= float(np.finfo(want.dtype).eps) * 64 * abs(want).max()
+    return xp.all(off), np.bool_(True)
+
+
+@program
+def complex_functions() -> Result:
+    result: Result = []
+    for dtype in ("complex64", "complex128"):
+        a = (data(90, dtype="float64") * 0.25 % 3 - 1.25).astype(dtype)
+        a.imag = data(90, dtype="float64", seed=5) * 0.25 % 2 - 0.75
+        x = xp.asarray(a)
+        result += [_near(getattr(xp, name)(x), f(a)) for name, f in COMPLEX_FUNCTIONS.items()]
+        result += [_near(xp.pow(x, 1.5 - 0.5j), np.power(a, a.dtype.type(1.5 - 0.5j)))]
+        result += [_near(xp.abs(x), np.abs(a)), _near(xp.pow(x, x), np.power(a, a))]
+    return result
+
+
+@program
+def complex_arithmetic() -> Result:
+    result: Result = []
+    for dtype, many in (("complex64", 600), ("complex128", 300)):
+        a = data(4, many, dtype="float64", seed=1).astype(dtype)
+        a.imag = data(4, many, dtype="float64", seed=2)
+        row, x = a[0], xp.asarray(a)
+        r = xp.asarray(row)
+        for name, arrays, operands in (
+            ("divide", (x, r), (a, row)),
+            ("multiply", (x[::2], r), (a[::2], row)),
+            ("sqrt", (x,), (a,)),
+            ("sign", (xp.flip(x, axis=1),), (np.flip(a, 1),)),
+            ("reciprocal", (r,), (row,)),
+            ("square", (r,), (row,)),
+        ):
+            spec = OPS[name].resolve(*[o.dtype for o in operands])
+            result.append((getattr(xp, name)(*arrays), spec.numpy(*operands)))
+        total = OPS["divide"].resolve(x.dtype, x.dtype).numpy(a, row)
+        result.append((xp.sum(x / r, axis=1), ordered_sum(total, (1,))))
+        result.append((xp.sum(x / r, axis=0), ordered_sum(total, (0,))))
+        x[1:3, 5:-5] = xp.sqrt(x[1:3, 5:-5])
+        a[1:3, 5:-5] = OPS["sqrt"].resolve(x.dtype).numpy(a[1:3, 5:-5])
+        result.append((x, a))
+    return result
 
 
 @program

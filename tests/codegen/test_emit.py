@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import lazyarr as xp
+from lazyarr import _dtypes as dt
 from lazyarr._kernel_files import kernel_text
-from lazyarr.codegen.emit import magic, prelude
+from lazyarr.codegen.emit import COMPLEX, magic, prelude, with_prelude
 from lazyarr.codegen.key import BoxKey, KernelKey, MapKey, ReduceKey
 from lazyarr.codegen.launch import describe, source_of
 from lazyarr.graph import evaluate, geometry
+from lazyarr.graph.optable import OPS
 from lazyarr.runtime import nvrtc
 from lazyarr.runtime.select import default_device
 from tests.property.support import check
@@ -135,6 +137,34 @@ def test_nvrtc_takes_the_device_functions(wide: bool) -> None:
     source = prelude(wide) + 'extern "C" __global__ void f() {}'
     for arch in ARCHITECTURES:
         nvrtc.compile_cubin(source, arch)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_nvrtc_takes_the_complex_functions(arch: str) -> None:
+    calls = []
+    for op in OPS.values():
+        if COMPLEX not in op.row.c.get("c", ""):
+            continue
+        for array, dtype in (("a", dt.complex64), ("b", dt.complex128)):
+            if dtype == dt.complex64 and arch != "sm_90":  # mostly calls of the other
+                continue
+            spec = op.resolve(*[dtype] * op.arity)
+            calls.append(f"{array}[0] = {spec.c.format(f'{array}[1]', f'{array}[2]')};")
+    assert len(calls) == (46 if arch == "sm_90" else 23)
+    body = f'extern "C" __global__ void f(lz_c64* a, lz_c128* b) {{\n{chr(10).join(calls)}\n}}\n'
+    assert nvrtc.compile_cubin(with_prelude(False, body), arch).startswith(b"\x7fELF")
+
+
+def test_complex_functions_come_only_where_one_is_called() -> None:
+    def make(function: Any) -> Any:
+        return lambda: function(xp.asarray(np.ones(100, np.complex64)))
+
+    text = kernel_text("complex.cuh")
+    assert text in source_of(only_key(make(xp.exp)))
+    assert text in source_of(only_key(make(lambda x: xp.sum(xp.exp(x), axis=0))))
+    assert text not in source_of(only_key(make(lambda x: x * x + 1)))
+    assert text not in source_of(only_key(make(lambda x: xp.sum(x * x))))
 
 
 def test_every_file_of_kernels_is_compiled_for_gpus(corpus: dict[str, list[KernelKey]]) -> None:

@@ -17,6 +17,7 @@ from lazyarr.codegen.order import FINAL_LANES, combination_order
 Shape = tuple[int, ...]
 
 FLOATS = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, *FLOATS)
 
@@ -61,6 +62,11 @@ def values(dtype: Any, size: int, seed: int, *, special: bool = True) -> Any:
     """Return random values of a dtype, one in eight of them special."""
     rng = np.random.default_rng(seed)
     dtype = np.dtype(dtype)
+    if dtype.kind == "c":
+        result = np.empty(size, dtype)
+        result.real = values(result.real.dtype, size, 2 * seed, special=special)
+        result.imag = values(result.real.dtype, size, 2 * seed + 1, special=special)
+        return result
     if dtype.kind == "b":
         return rng.random(size) < 0.5
     if dtype.kind in "iu":

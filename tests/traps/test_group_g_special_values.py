@@ -26,6 +26,21 @@ def test_76_signs_of_zero(device: str) -> None:
     eq(xp.sqrt(xp.asarray([-0.0])), [-0.0])
 
 
+def test_77_zero_to_the_power_of_zero(device: str) -> None:
+    z = xp.asarray([0j])
+    eq(xp.pow(z, z), [1 + 0j])
+
+
+def test_79_complex_exp_and_log_at_infinities(device: str) -> None:
+    inf, nan = np.inf, np.nan
+    e = np.asarray(xp.exp(xp.asarray([complex(-inf, inf), complex(-inf, nan), complex(nan, 0.0)])))
+    assert e[0] == 0 and e[1] == 0 and np.isnan(e[2].real) and e[2].imag == 0
+    x = np.asarray(xp.log(xp.asarray([complex(-0.0, 0.0), complex(inf, nan)])))
+    assert x[0].real == -inf and abs(x[0].imag - math.pi) < 1e-15
+    assert x[1].real == inf and np.isnan(x[1].imag)
+    assert float(xp.abs(xp.asarray([complex(inf, nan)]))[0]) == inf
+
+
 def test_80_overflow_inside_abs_and_complex_division(device: str) -> None:
     big = float(xp.abs(xp.asarray([complex(3e200, 4e200)]))[0])
     assert abs(big / 5e200 - 1) < 1e-15
