@@ -1,7 +1,7 @@
 """The names of the array API standard, revision 2025.12, by chapter.
 
-Source: the ``__all__`` lists of ``array_api_stubs/_2025_12``. Names of extensions carry their
-prefix.
+Source: the ``__all__`` lists of ``array_api_stubs/_2025_12``, with ``eig`` and ``eigvals``, which
+they leave out. Names of extensions carry their prefix.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ CHAPTERS: dict[str, str] = {
     "inspection": "__array_namespace_info__ __array_api_version__",
     "linalg": (
         "linalg.cholesky linalg.cross linalg.det linalg.diagonal linalg.eigh linalg.eigvalsh "
+        "linalg.eig linalg.eigvals "
         "linalg.inv linalg.matmul linalg.matrix_norm linalg.matrix_power linalg.matrix_rank "
         "linalg.matrix_transpose linalg.outer linalg.pinv linalg.qr linalg.slogdet linalg.solve "
         "linalg.svd linalg.svdvals linalg.tensordot linalg.trace linalg.vecdot linalg.vector_norm"

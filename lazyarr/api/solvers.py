@@ -158,7 +158,9 @@ def _slogdet(x: Array, function: str) -> tuple[Array, Array]:
     """Return signs, and logarithms of absolute values in float64."""
     outputs = [(x.shape[:-2], x.dtype), (x.shape[:-2], dt.float64)]
     sign, size = call("slogdet", [x], outputs, (), function)
-    return sign, size
+    # cuSOLVER's search for a pivot passes over NaN.
+    unknown = reduce("any", elementwise(OPS["not_equal"], x, x), (-2, -1), False)
+    return where(unknown, math.nan, sign), where(unknown, math.nan, size)
 
 
 def slogdet(x: Array, /) -> SlogdetResult:

@@ -477,12 +477,17 @@ class Solver:
             self._jacobi = library.create_gesvdj_info()
         name = f"{_LETTERS[a.dtype.name]}gesvdj_batched"
         matrices = work.copy_of(a)
-        for start in range(0, batch, _JACOBI_AT_ONCE):
-            count = min(_JACOBI_AT_ONCE, batch - start)
+        most = min(batch, _JACOBI_AT_ONCE)
+        if not vectors:  # it writes to them even so
+            u = work.take(most * n * n * a.dtype.itemsize)
+            v = work.take(most * m * m * a.dtype.itemsize)
+        for start in range(0, batch, most):
+            count = min(most, batch - start)
             matrix = matrices + start * _matrix_bytes(a)
             s = values.ptr + start * _matrix_bytes(values)
-            u = left.ptr + start * _matrix_bytes(left) if left is not None else 0
-            v = right.ptr + start * _matrix_bytes(right) if right is not None else 0
+            if left is not None and right is not None:
+                u = left.ptr + start * _matrix_bytes(left)
+                v = right.ptr + start * _matrix_bytes(right)
             head = (handle, job, n, m, matrix, n, s, u, n, v, m)
             size = getattr(library, f"{name}_buffer_size")(*head, self._jacobi, count)
             space = work.take(size * a.dtype.itemsize)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .drawing import Call, Choose, Operand, axis_of, call, numpy_view, operand
-from .function_rows import Row, array_of, dtype_of, mapped, shape_of, tame
+from .function_rows import STRICT, Row, array_of, dtype_of, mapped, shape_of, tame
 from .function_table import LINEAR_ALGEBRA
 from .function_table import TABLE as CORE
 from .outcomes import RTOL, close, equal, same, total
@@ -247,6 +247,19 @@ def _eigh(got: Any, want: Any, arguments: Call) -> None:
     _orthonormal(got[1])
 
 
+def _eig(got: Any, want: Any, arguments: Call) -> None:
+    a = _argument(arguments)
+    values, vectors = got
+    near(a.astype(vectors.dtype) @ vectors, vectors * values[..., None, :])
+    _eigvals(values, want[0], arguments)
+
+
+def _eigvals(got: Any, want: Any, _: Call) -> None:
+    """In any order: the sums of their powers are the same."""
+    for power in (1, 2, 3):
+        near(np.sum(got**power, axis=-1), np.sum(np.asarray(want) ** power, axis=-1))
+
+
 def _adjoint(a: Any) -> Any:
     return np.conj(np.swapaxes(a, -1, -2))
 
@@ -287,25 +300,27 @@ def _svd_call(choose: Choose) -> Call:
 
 
 LINALG: dict[str, Row] = {
-    "linalg.cholesky": Row(_cholesky, None, _near),
+    "linalg.cholesky": Row(_cholesky, None, _near, "at the call", 1),
     "linalg.cross": Row(_cross, None, total),
-    "linalg.det": Row(_square(), None, _near),
+    "linalg.det": Row(_square(), None, _near, "at the call"),
     "linalg.diagonal": Row(_diagonal, None, same, "view"),
-    "linalg.eigh": Row(_square(True), None, _eigh),
-    "linalg.eigvalsh": Row(_square(True), None, _near),
-    "linalg.inv": Row(_square(), None, _near),
+    "linalg.eig": Row(_square(), STRICT, _eig, "at the call", 2),
+    "linalg.eigvals": Row(_square(), STRICT, _eigvals, "at the call", 2),
+    "linalg.eigh": Row(_square(True), None, _eigh, "at the call", 2),
+    "linalg.eigvalsh": Row(_square(True), None, _near, "at the call", 2),
+    "linalg.inv": Row(_square(), None, _near, "at the call", 1),
     "linalg.matmul": LINEAR_ALGEBRA["matmul"],
     "linalg.matrix_norm": Row(_matrix_norm, matrix_norm, _near),
     "linalg.matrix_power": Row(_matrix_power, None, _near),
-    "linalg.matrix_rank": Row(_rectangular),
+    "linalg.matrix_rank": Row(_rectangular, None, same, "at the call", 2),
     "linalg.matrix_transpose": LINEAR_ALGEBRA["matrix_transpose"],
     "linalg.outer": Row(_outer, None, close),
-    "linalg.pinv": Row(_rectangular, None, _near),
-    "linalg.qr": Row(_qr_call, None, _qr),
-    "linalg.slogdet": Row(_square(), None, _near),
-    "linalg.solve": Row(_solve, None, _solved),
-    "linalg.svd": Row(_svd_call, None, _svd),
-    "linalg.svdvals": Row(_rectangular, None, _near),
+    "linalg.pinv": Row(_rectangular, None, _near, "at the call", 2),
+    "linalg.qr": Row(_qr_call, None, _qr, "at the call"),
+    "linalg.slogdet": Row(_square(), None, _near, "at the call"),
+    "linalg.solve": Row(_solve, None, _solved, "at the call", 1),
+    "linalg.svd": Row(_svd_call, None, _svd, "at the call", 2),
+    "linalg.svdvals": Row(_rectangular, None, _near, "at the call", 2),
     "linalg.tensordot": LINEAR_ALGEBRA["tensordot"],
     "linalg.trace": Row(_trace, trace, total),
     "linalg.vecdot": LINEAR_ALGEBRA["vecdot"],
@@ -360,11 +375,11 @@ FFT: dict[str, Row] = {
     "fft.fft": Row(_one_axis("c"), None, total),
     "fft.fftfreq": Row(_frequencies, None, close),
     "fft.fftn": Row(_axes("c"), None, total),
-    "fft.fftshift": Row(_shift),
+    "fft.fftshift": Row(_shift, None, same, "at the call"),
     "fft.hfft": Row(_one_axis("c", True), None, total),
     "fft.ifft": Row(_one_axis("c"), None, total),
     "fft.ifftn": Row(_axes("c"), None, total),
-    "fft.ifftshift": Row(_shift),
+    "fft.ifftshift": Row(_shift, None, same, "at the call"),
     "fft.ihfft": Row(_one_axis("f"), None, total),
     "fft.irfft": Row(_one_axis("c", True), None, total),
     "fft.irfftn": Row(_axes("c", True), None, total),
