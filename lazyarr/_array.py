@@ -38,6 +38,7 @@ _OP_TRUEDIV: Final = OPS["divide"]
 _OP_FLOORDIV: Final = OPS["floor_divide"]
 _OP_MOD: Final = OPS["remainder"]
 _OP_POW: Final = OPS["pow"]
+_OP_SQUARE: Final = OPS["square"]
 _OP_AND: Final = OPS["bitwise_and"]
 _OP_OR: Final = OPS["bitwise_or"]
 _OP_XOR: Final = OPS["bitwise_xor"]
@@ -692,6 +693,8 @@ def binary(op: Op, x: Array, y: Any, reflected: bool = False) -> Any:
             return wrap(Value(spec, args, None, None, None, shape, device))
         return elementwise(op, y, x) if reflected else elementwise(op, x, y)
     if isinstance(y, _SCALARS):
+        if op is _OP_POW and not reflected and _squares(x._dtype, y):
+            return unary(_OP_SQUARE, x)
         dtype = scalar_dtype(y, x._dtype)
         other = const(scalar_value(y, dtype), dtype, (), device)
         dtypes = (dtype, x._dtype) if reflected else (x._dtype, dtype)
@@ -707,6 +710,14 @@ def binary(op: Op, x: Array, y: Any, reflected: bool = False) -> Any:
     if isinstance(y, np.ndarray):
         return elementwise(op, y, x) if reflected else elementwise(op, x, y)
     return NotImplemented
+
+
+def _squares(dtype: DType, exponent: Any) -> bool:
+    """Whether a power is a square: a multiplication is exacter than ``pow``, and much faster."""
+    kind = dtype.kind
+    if type(exponent) is int:
+        return exponent == 2 and kind in "iuf"
+    return type(exponent) is float and exponent == 2.0 and kind == "f"
 
 
 def in_place(op: Op, x: Array, y: Any) -> Any:

@@ -16,12 +16,15 @@ from .emit import (
     Text,
     divisor_parameters,
     emit_body,
+    instruction_dtype,
     scalar_parameters,
     split_index,
     with_prelude,
 )
 from .key import Apply, Index, Load, Param, PassesKey, Reduced
 from .reduce import ROW_BLOCK, accumulator_types, accumulators, exchange_box, row_tree
+
+_DEAR = 10  # the cost from which an instruction is kept rather than computed again
 
 
 def rows_per_block(key: PassesKey) -> int:
@@ -60,32 +63,69 @@ class _Schedule:
             found.setdefault(self.phase[source], []).append(r)
         return [found[p] for p in sorted(found)]
 
-    def elements(self, sources: Iterable[int]) -> set[int]:
-        """Return the instructions that each element needs for some of them."""
+    def walks(self) -> list[list[int]]:
+        """Return what each walk over a row is for: the sources of a pass, then the outputs."""
+        key = self.key
+        sources = [[key.reductions[r][1] for r in pass_] for pass_ in self.passes()]
+        return [*sources, [y.instruction for y in key.outputs if y.mode != "row"]]
+
+    def elements(self, sources: Iterable[int], known: Collection[int] = ()) -> set[int]:
+        """Return the instructions that each element needs for some of them; others are known."""
         needed: set[int] = set()
-        stack = [n for n in sources if not self.once[n]]
+        stack = [n for n in sources if not self.once[n] and n not in known]
         while stack:
             n = stack.pop()
             if n not in needed:
                 needed.add(n)
                 instruction = self.key.body[n]
                 if isinstance(instruction, Apply):
-                    stack += [a for a in instruction.args if not self.once[a]]
+                    stack += [a for a in instruction.args if not self.once[a] and a not in known]
         return needed
 
 
-def held_operands(key: PassesKey) -> list[int]:
-    """Return the operands that more than one walk over a row reads."""
-    schedule = _Schedule(key)
-    sources = [[key.reductions[r][1] for r in rs] for rs in schedule.passes()]
-    sources.append([y.instruction for y in key.outputs if y.mode != "row"])
-    count: dict[int, int] = {}
-    for walk in sources:
-        for n in schedule.elements(walk):
-            instruction = key.body[n]
-            if isinstance(instruction, Load):
-                count[instruction.operand] = count.get(instruction.operand, 0) + 1
-    return sorted(j for j, times in count.items() if times > 1)
+class Held:
+    """What the threads of a group hold of a row, from one walk to the next.
+
+    ``operands``: those that several walks read; ``kept``: instructions that are dear and that
+    several walks use, computed in the first of them; ``chosen``: what each walk computes;
+    ``width``: the most bytes held of an element at a time.
+    """
+
+    def __init__(self, key: PassesKey) -> None:
+        schedule = _Schedule(key)
+        walks = schedule.walks()
+        uses = [schedule.elements(walk) for walk in walks]
+        self.kept = {
+            n
+            for n, i in enumerate(key.body)
+            if isinstance(i, Apply) and i.spec.cost >= _DEAR and sum(n in u for u in uses) > 1
+        }
+        self.chosen: list[set[int]] = []
+        known: set[int] = set()
+        for walk in walks:
+            self.chosen.append(schedule.elements(walk, known))
+            known |= self.kept & self.chosen[-1]
+        reads = [
+            {i.operand for n in chosen if isinstance(i := key.body[n], Load)}
+            for chosen in self.chosen
+        ]
+        self.operands = sorted(
+            j for j, _ in enumerate(key.operands) if sum(j in found for found in reads) > 1
+        )
+        self.width = 0
+        for k in range(len(walks)):
+            later = set().union(*reads[k:])
+            size = sum(key.operands[j].dtype.itemsize for j in self.operands if j in later)
+            made = set().union(*self.chosen[:k])
+            for n in self.kept & made:
+                if any(self._uses(schedule, walk, n, made) for walk in walks[k:]):
+                    size += key.body[n].spec.out_dtype.itemsize  # type: ignore[union-attr]
+            self.width = max(self.width, size)
+
+    def _uses(self, schedule: _Schedule, walk: list[int], n: int, made: set[int]) -> bool:
+        """Whether a walk reads a kept instruction."""
+        without = schedule.elements(walk, (self.kept & made) - {n})
+        return n in without
 
 
 def emit_passes(key: PassesKey) -> str:
@@ -105,13 +145,14 @@ def emit_passes(key: PassesKey) -> str:
     out.add("const bool active = row < M;")
     out.add("const I m = active ? row : M - 1;")
     _bases(out, key)
-    if key.held:
-        _hold(out, key)
+    held = Held(key) if key.held else None
+    if held is not None:
+        _hold(out, key, held)
     _once(out, schedule, 0)
     for phase, reductions in enumerate(schedule.passes()):
-        _reduce_pass(out, schedule, reductions, width)
+        _reduce_pass(out, schedule, held, phase, reductions)
         _once(out, schedule, phase + 1)
-    _outputs(out, schedule)
+    _outputs(out, schedule, held)
     out.add("}")
     return with_prelude(key.wide, str(out))
 
@@ -146,12 +187,15 @@ def _bases(out: Text, key: PassesKey) -> None:
         out.add(f"const I {name}m = {' + '.join(terms) or '0'};")
 
 
-def _hold(out: Text, key: PassesKey) -> None:
-    """Write the loads of what every walk over the row uses."""
+def _hold(out: Text, key: PassesKey, held: Held) -> None:
+    """Write the loads of what several walks over the row use, and room for what they keep."""
     v = key.vector
-    operands = held_operands(key)
+    operands = held.operands
     for j in operands:
         out.add(f"LzVec<{dt.c_type(key.operands[j].dtype)}, {v}> h{j}[{key.held}];")
+    for n in sorted(held.kept):
+        dtype = instruction_dtype(key.body[n], key.operands, key.scalars)
+        out.add(f"LzVec<{dt.c_type(dtype)}, {v}> g{n}[{key.held}];")
     _rounds(out, key)
     _offsets(out, key, "k", [f"x{j}" for j in operands])
     for j in operands:
@@ -207,8 +251,11 @@ def _body(
     )
 
 
-def _reduce_pass(out: Text, schedule: _Schedule, reductions: list[int], width: int) -> None:
+def _reduce_pass(
+    out: Text, schedule: _Schedule, held: Held | None, phase: int, reductions: list[int]
+) -> None:
     key = schedule.key
+    width = key.lanes // key.vector
     accumulators(out, {r: key.reductions[r][0] for r in reductions}, key.vector)
 
     def combine(k: str, lane: str, _: bool) -> None:
@@ -218,8 +265,7 @@ def _reduce_pass(out: Text, schedule: _Schedule, reductions: list[int], width: i
             out.add(f"const A{r} e{r} = {text};")
             out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
 
-    chosen = schedule.elements(key.reductions[r][1] for r in reductions)
-    _walk(out, key, chosen, combine, [])
+    _walk(out, schedule, held, phase, combine, [])
     row_tree(out, reductions, width, "acc", key.vector)
     for r in reductions:
         if width > 32:
@@ -231,7 +277,7 @@ def _reduce_pass(out: Text, schedule: _Schedule, reductions: list[int], width: i
             out.add(f"acc{r}[0] = lz_from_lane(acc{r}[0], (threadIdx.x & 31) - lane);")
 
 
-def _outputs(out: Text, schedule: _Schedule) -> None:
+def _outputs(out: Text, schedule: _Schedule, held: Held | None) -> None:
     key = schedule.key
     out.add("if (!active) return;")
     if any(y.mode == "row" for y in key.outputs):
@@ -254,27 +300,31 @@ def _outputs(out: Text, schedule: _Schedule) -> None:
                 at = f"y{j}o + u * y{j}_k{inner}" if vector else f"y{j}o"
                 out.add(f"y{j}[{at}] = v{y.instruction};")
 
-    _walk(out, key, schedule.elements(key.outputs[j].instruction for j in full), store, full)
+    _walk(out, schedule, held, len(schedule.passes()), store, full)
 
 
 def _walk(
     out: Text,
-    key: PassesKey,
-    chosen: set[int],
+    schedule: _Schedule,
+    held: Held | None,
+    number: int,
     each: Callable[[str, str, bool], None],
     outputs: list[int],
 ) -> None:
-    """Write the loop over a row; ``each(k, lane, vector)`` follows the instructions of element k.
+    """Write a loop over a row; ``each(k, lane, vector)`` follows the instructions of element k.
 
     ``lane`` numbers the accumulator; ``vector``: the element is number ``u`` of a whole vector.
     """
-    loads = [i.operand for n, i in enumerate(key.body) if n in chosen and isinstance(i, Load)]
-    if key.held:
+    key = schedule.key
+    if held is not None:
         _rounds(out, key)
-        _vector(out, key, chosen, each, loads, outputs)
+        known = held.kept.intersection(*[set().union(*held.chosen[:number])])
+        _vector(out, key, held.chosen[number], each, outputs, held, known)
         out.add("}")
         out.add("}")
         return
+    chosen = schedule.elements(schedule.walks()[number])
+    loads = _loads(key, chosen)
     v = key.vector
     names = [f"x{j}" for j in loads] + [f"y{j}" for j in outputs]
     if v == 1:
@@ -288,7 +338,7 @@ def _walk(
     out.add(f"I k = lane * {v};")
     out.add("#pragma unroll 4")
     out.add(f"for (; k + {v} <= K; k += {key.lanes}) {{")
-    _vector(out, key, chosen, each, loads, outputs)
+    _vector(out, key, chosen, each, outputs)
     out.add("}")
     if key.ragged:
         out.add(f"for (int u = 0; u < {v} && k + u < K; ++u) {{")
@@ -298,19 +348,25 @@ def _walk(
     out.add("}")
 
 
+def _loads(key: PassesKey, chosen: set[int]) -> list[int]:
+    """Return the operands that instructions read."""
+    return [i.operand for n, i in enumerate(key.body) if n in chosen and isinstance(i, Load)]
+
+
 def _vector(
     out: Text,
     key: PassesKey,
     chosen: set[int],
     each: Callable[[str, str, bool], None],
-    loads: list[int],
     outputs: list[int],
+    held: Held | None = None,
+    known: Collection[int] = (),
 ) -> None:
     """Write what is done for one vector of a row, element by element."""
     v = key.vector
     inner = key.reduced - 1
-    held = held_operands(key) if key.held else []
-    read = [j for j in loads if j not in held]
+    in_registers = held.operands if held is not None else []
+    read = [j for j in _loads(key, chosen) if j not in in_registers]
     _offsets(out, key, "k", [f"x{j}" for j in read] + [f"y{j}" for j in outputs])
     vectors = [j for j in read if key.operands[j].mode == "run"]
     for j in vectors:
@@ -321,13 +377,19 @@ def _vector(
         out.add(f"LzVec<{dt.c_type(key.outputs[j].dtype)}, {v}> b{j};")
 
     def load(j: int) -> str:
-        if j in held:
+        if j in in_registers:
             return f"h{j}[i].v[u]"
         return f"a{j}.v[u]" if j in vectors else f"x{j}[x{j}o + u * x{j}_k{inner}]"
 
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
+    for n in sorted(known):
+        dtype = instruction_dtype(key.body[n], key.operands, key.scalars)
+        out.add(f"const {dt.c_type(dtype)} v{n} = g{n}[i].v[u];")
     _body(out, key, chosen, load, "(long long)m * lm + (long long)(k + u) * lk")
+    if held is not None:
+        for n in sorted(held.kept & chosen):
+            out.add(f"g{n}[i].v[u] = v{n};")
     each("k + u", "u", True)
     out.add("}")
     for j in stored:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..codegen.key import Load, Operand, Output, PassesKey, Reduced
 from ..codegen.launch import Fresh, KernelStep, Pointer, ceil_div
 from ..codegen.order import combination_order
-from ..codegen.passes import held_operands, rows_per_block, uses_index
+from ..codegen.passes import Held, rows_per_block, uses_index
 from ..codegen.reduce import ROW_BLOCK
 from .capture import Tape
 from .geometry import Access, ReducePlan, plan_reduce, prefers_columns
@@ -367,7 +367,7 @@ def _schedule(
     rounds = _rounds(space.elements, space.order.lanes)
     for width in (8, 4, 2, 1):
         key, plan, modes = _planned(region, roots, accesses, width)
-        held = sum(key.operands[j].dtype.itemsize for j in held_operands(key))
+        held = Held(key).width
         most = _HELD_BYTES if key.vector > 1 else _MOST_HELD_BYTES
         unrolled = rounds * key.vector * len(key.body)
         fits = 0 < held * rounds * key.vector <= most and unrolled <= _MOST_UNROLLED

@@ -132,3 +132,20 @@ def test_a_chain_is_one_kernel(kernel_device: str) -> None:
     xp.evaluate(y)
     counts = xp.stats()
     assert (counts.launches, counts.h2d, counts.d2h) == (1, 2, 0)
+
+
+def test_a_power_of_two_is_a_multiplication(device: str) -> None:
+    for dtype in ("float32", "float64", "int16", "uint8"):
+        a = np.array([0, 3, 200, 250]).astype(dtype)
+        x = xp.asarray(a)
+        for y in (x**2, xp.pow(x, 2)):
+            assert y.dtype == x.dtype
+            assert np.array_equal(np.asarray(y), a * a)
+        x **= 2
+        assert np.array_equal(np.asarray(x), a * a)
+    x = xp.asarray(np.array([-3.0, np.nan, -np.inf]))
+    np.testing.assert_array_equal(np.asarray(x**2.0), [9.0, np.nan, np.inf])
+    with pytest.raises(TypeError):
+        xp.asarray([1, 2]) ** 2.0
+    with pytest.raises(TypeError):
+        xp.asarray([True]) ** 2
