@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lazyarr as xp
@@ -43,7 +43,6 @@ LAYOUTS: dict[str, Any] = {
 }
 
 
-@settings(max_examples=25)
 @given(st.data())
 @pytest.mark.parametrize("name", ONE)
 def test_along_one_axis(device: str, name: str, data: Any) -> None:
@@ -65,7 +64,6 @@ def test_along_one_axis(device: str, name: str, data: Any) -> None:
     np.testing.assert_array_equal(np.asarray(x), a)
 
 
-@settings(max_examples=25)
 @given(st.data())
 @pytest.mark.parametrize("name", SEVERAL)
 def test_along_several_axes(device: str, name: str, data: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lazyarr as xp
@@ -33,8 +33,6 @@ from .linalg_support import (
     stacks,
 )
 
-FEW = settings(max_examples=15)
-
 
 def on_device(a: Any) -> xp.Array:
     """Return an array whose values lie on the device."""
@@ -43,7 +41,6 @@ def on_device(a: Any) -> xp.Array:
     return x
 
 
-@FEW
 @given(stacks(square=True), st.booleans())
 def test_cholesky(device: str, given: Any, upper: bool) -> None:
     shape, dtype, seed, layout = given
@@ -61,7 +58,6 @@ def test_cholesky_reads_one_triangle(device: str) -> None:
         )
 
 
-@FEW
 @given(stacks(), st.sampled_from(["reduced", "complete"]))
 def test_qr(device: str, given: Any, mode: str) -> None:
     shape, dtype, seed, layout = given
@@ -69,7 +65,6 @@ def test_qr(device: str, given: Any, mode: str) -> None:
     check_qr(LAYOUTS[layout](a), a, mode)
 
 
-@FEW
 @given(stacks(), st.booleans())
 def test_svd(device: str, given: Any, full: bool) -> None:
     shape, dtype, seed, layout = given
@@ -84,7 +79,6 @@ def test_svd_of_larger_matrices(device: str, shape: Any, full: bool) -> None:
     check_svd(xp.asarray(a), a, full)
 
 
-@FEW
 @given(stacks(square=True))
 def test_eigh(device: str, given: Any) -> None:
     shape, dtype, seed, layout = given
@@ -100,7 +94,6 @@ def test_eigh_reads_the_lower_triangle(device: str) -> None:
     close((v * w[..., None, :]) @ xp.conj(v).mT, a)
 
 
-@FEW
 @given(stacks(square=True))
 def test_eig(device: str, given: Any) -> None:
     shape, dtype, seed, layout = given
@@ -114,7 +107,6 @@ def test_eig_of_rotations(device: str, dtype: Any) -> None:
     check_eig(xp.asarray(a), a)
 
 
-@FEW
 @given(stacks(square=True), st.sampled_from(["vector", "matrix", "one", "stack"]), st.data())
 def test_solve(device: str, given: Any, right: str, data: Any) -> None:
     shape, dtype, seed, layout = given
@@ -141,7 +133,6 @@ def test_solve_factorises_one_matrix_once(kernel_device: str) -> None:
     close(result, np.linalg.solve(a, b))
 
 
-@FEW
 @given(stacks(square=True))
 def test_inv_and_det(device: str, given: Any) -> None:
     shape, dtype, seed, layout = given
@@ -173,7 +164,6 @@ def test_det_of_singular_and_extreme_matrices(device: str) -> None:
     assert float(xp.linalg.det(xp.asarray(np.diag([1.0, np.nan])))) != 0
 
 
-@FEW
 @given(stacks(), st.sampled_from([None, 1e-3, "array"]))
 def test_pinv_and_rank(device: str, given: Any, rtol: Any) -> None:
     shape, dtype, seed, layout = given
@@ -222,7 +212,6 @@ ORDERS = [2, 1, 0, -1, -2, 3, 0.5, -3.5, math.inf, -math.inf]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=str)
-@FEW
 @given(st.data())
 def test_vector_norm(device: str, order: float, data: Any) -> None:
     shape = data.draw(st.sampled_from([(), (4,), (3, 4), (2, 3, 2)]))
