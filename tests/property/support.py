@@ -120,8 +120,8 @@ def ordered_sum(array: Any, axes: Shape) -> Any:
     order = combination_order(results, elements)
     with np.errstate(all="ignore"):
         parts = [
-            _lanes(flat[:, first : first + order.length], order.lanes)
-            for first in range(0, order.length * order.chunks, order.length)
+            _lanes(part, order.lanes)
+            for part in np.split(flat, [order.length * n for n in range(1, order.chunks)], axis=1)
         ]
         total = parts[0] if order.chunks == 1 else _lanes(np.stack(parts, 1), FINAL_LANES)
     return total.reshape(kept_shape)
