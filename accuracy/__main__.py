@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from accuracy import exhaustive, report
@@ -19,16 +21,20 @@ def main(arguments: list[str] | None = None) -> int:
     args = _parse(arguments)
     start = time.monotonic()
     rows: list[Measured] = []
-    for function, dtype in jobs(args.k):
-        if args.exhaustive and exhaustive.is_exhaustive(function, dtype):
-            row = exhaustive.measure_all(function, args.device)
-        else:
-            row = measure(function, dtype, args.device, args.points, args.seed)
-        rows.append(row)
-        note = "" if row.holds else f"  OVER {row.allowed}"
-        print(
-            f"{row.function:14}{row.dtype:12}{row.max_ulp:8.3f}  at {row.where}{note}", flush=True
-        )
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(args.n, mp_context=context) as pool:
+        for function, dtype in jobs(args.k):
+            if args.exhaustive and exhaustive.is_exhaustive(function, dtype):
+                row = exhaustive.measure_all(function, args.device)
+            else:
+                workers = pool if args.n > 1 else None
+                row = measure(function, dtype, args.device, args.points, args.seed, workers)
+            rows.append(row)
+            note = "" if row.holds else f"  OVER {row.allowed}"
+            print(
+                f"{row.function:14}{row.dtype:12}{row.max_ulp:8.3f}  at {row.where}{note}",
+                flush=True,
+            )
     if args.out is not None or args.k is None:
         seconds = time.monotonic() - start
         data = report.result(args.device, _hardware(args.device), args.points, seconds, rows)
@@ -56,6 +62,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--out", type=Path, help="folder for the page and the JSON (default: docs, without -k)"
     )
     parser.add_argument("-k", metavar="NAME", help="only functions whose name contains this")
+    parser.add_argument(
+        "-n", type=int, default=1, metavar="WORKERS", help="processes for the exact values"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the random points")
     return parser.parse_args(arguments)
 

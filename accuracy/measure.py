@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,12 +50,19 @@ def evaluate(function: Function, inputs: list[NDArray]) -> NDArray:
     return np.asarray(getattr(xp, function.name)(*[xp.asarray(x) for x in inputs]))
 
 
-def measure(function: Function, dtype: str, device: str, count: int, seed: int = 0) -> Measured:
+def measure(
+    function: Function,
+    dtype: str,
+    device: str,
+    count: int,
+    seed: int = 0,
+    workers: Executor | None = None,
+) -> Measured:
     """Measure a function at a sample of points."""
     inputs = points(function, dtype, count, seed)
     with xp.default_device(device):
         got = evaluate(function, inputs)
-    re, im = reference.exact_values(function, inputs)
+    re, im = reference.exact_values(function, inputs, workers)
     scale = None
     if function.name == "logaddexp":  # ill-conditioned where the result is near 0
         scale = np.maximum(np.abs(inputs[0]), np.abs(inputs[1])).astype(reference.Wide)

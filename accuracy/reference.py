@@ -8,22 +8,40 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import mpmath as mp
 import numpy as np
 import numpy.typing as npt
 
-from accuracy.functions import Function
+from accuracy.functions import FUNCTIONS, Function
 
 NDArray = npt.NDArray[Any]
 Wide = np.longdouble
 
 _SPARE_BITS = 130
+_POINTS_AT_ONCE = 500
 
 
-def exact_values(function: Function, inputs: Sequence[NDArray]) -> tuple[NDArray, NDArray]:
-    """Return the real and imaginary parts of the exact results; NaN where there is none."""
+def exact_values(
+    function: Function, inputs: Sequence[NDArray], workers: Executor | None = None
+) -> tuple[NDArray, NDArray]:
+    """Return the real and imaginary parts of the exact results; NaN where there is none.
+
+    ``workers``: processes that share the points.
+    """
+    if workers is None:
+        return _exact_part(function.name, list(inputs))
+    pieces = -(-len(inputs[0]) // _POINTS_AT_ONCE)
+    columns = [np.array_split(x, pieces) for x in inputs]
+    names = [function.name] * pieces
+    parts = list(workers.map(_exact_part, names, [list(p) for p in zip(*columns, strict=True)]))
+    return np.concatenate([re for re, _ in parts]), np.concatenate([im for _, im in parts])
+
+
+def _exact_part(name: str, inputs: list[NDArray]) -> tuple[NDArray, NDArray]:
+    function = next(f for f in FUNCTIONS if f.name == name)
     re, im = np.full(len(inputs[0]), np.nan, Wide), np.zeros(len(inputs[0]), Wide)
     complex_ = inputs[0].dtype.kind == "c"
     wide = np.complex128 if complex_ else np.float64

@@ -1,7 +1,7 @@
 """The order in which reductions combine: a function of the shape and the axes alone.
 
 With K elements to combine for each of M results, the elements (in C order of the reduced axes) are
-cut into chunks of ``length``; the last one takes the rest, less than twice as many. In a chunk, lane
+cut into chunks of ``length``; the last takes the rest, less than twice as many. In a chunk, lane
 ``l`` of ``lanes`` combines the elements k with ``k % lanes == l``, ascending; then lanes combine in
 halves: l with l + lanes/2, down to one. More than one chunk: the chunks' results are combined like
 one chunk, with ``FINAL_LANES`` lanes.
