@@ -185,7 +185,12 @@ LZ_C_FN lz_c128 lz_c_tanh(lz_c128 z) {
     }
     const double u = expm1(2 * fabs(x)), v = 4 * c * c, w = 4 * s * c;
     const double d = v + fma(u, u, fma(u, v, fma(4 * c, c, -v)));
-    return lz_complex(copysign(fma(u, u, 2 * u) / d, x), fma(w, u, w) / d);
+    const double re = copysign(fma(u, u, 2 * u) / d, x);
+    if (fabs(x) < 0.125) {  // one error of the tangent, where sine and cosine have two
+        const double t = tan(y);
+        return lz_complex(re, t / (1 + u * u * fma(t, t, 1.0) / (4 * (1 + u))));
+    }
+    return lz_complex(re, fma(w, u, w) / d);
 }
 
 LZ_C_FN lz_c128 lz_c_sin(lz_c128 z) { return lz_c_turn(lz_c_sinh(lz_c_turn_back(z))); }

@@ -44,6 +44,7 @@ ONE(cosh) ONE(tanh) ONE(asinh) ONE(acosh) ONE(atanh) TWO(atan2) TWO(hypot) TWO(p
 TWO(copysign) TWO(nextafter)
 extern "C" {
 double fma(double, double, double);
+float fmaf(float, float, float);
 double ldexp(double, int);
 int ilogb(double);
 void sincos(double, double*, double*);
