@@ -306,9 +306,9 @@ class PassRegion(Region):
 
 
 # Bytes of a row that a thread may hold, in vectors or else one element at a time, and how much
-# unrolled code that may become.
+# unrolled code that may become. Longer rows are read again, from the caches as far as they hold them.
 _HELD_BYTES = 256
-_MOST_HELD_BYTES = 512
+_HELD_BYTES_SCALAR = 128
 _MOST_UNROLLED = 4000
 
 
@@ -368,7 +368,7 @@ def _schedule(
     for width in (8, 4, 2, 1):
         key, plan, modes = _planned(region, roots, accesses, width)
         held = Held(key).width
-        most = _HELD_BYTES if key.vector > 1 else _MOST_HELD_BYTES
+        most = _HELD_BYTES if key.vector > 1 else _HELD_BYTES_SCALAR
         unrolled = rounds * key.vector * len(key.body)
         fits = 0 < held * rounds * key.vector <= most and unrolled <= _MOST_UNROLLED
         if fits and not key.ragged:
