@@ -306,7 +306,7 @@ class PassRegion(Region):
 
 
 # Bytes of a row that a thread may hold, in vectors or else one element at a time, and how much
-# unrolled code that may become. Longer rows are read again, from the caches as far as they hold them.
+# unrolled code that may become. Longer rows are read again, from the caches while they hold them.
 _HELD_BYTES = 256
 _HELD_BYTES_SCALAR = 128
 _MOST_UNROLLED = 4000
