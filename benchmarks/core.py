@@ -1,8 +1,9 @@
 """The core's figures on one GPU, beside CuPy, torch and JAX: ``python -m benchmarks.core``.
 
 Rows: a fused chain and a fused reduction at 2^28 float32 against the device's own copy; sums along
-axes; a transposed copy; host time of small operations; a Jacobi step; a process's first kernel.
-Data is random; each result is checked in the same run. ``--out DIR`` writes the table and JSON.
+axes; a transposed copy; softmax and layer norm; host time of small operations; a Jacobi step; a
+process's first kernel. Data is random; each result is checked in the same run. ``--out DIR`` writes
+the table and JSON.
 """
 
 from __future__ import annotations
@@ -83,6 +84,54 @@ def memory_rows(table: Table, rng: np.random.Generator, libs: dict[str, Any]) ->
     table.add("transposed copy, 16384 x 16384", moved, "ms", of_copy=moved / copied)
 
 
+def softmax(x: Any, m: Any) -> Any:
+    e = m.exp(x - m.max(x, axis=-1, keepdims=True))
+    return e / m.sum(e, axis=-1, keepdims=True)
+
+
+def layer_norm(x: Any, m: Any) -> Any:
+    centred = x - m.mean(x, axis=-1, keepdims=True)
+    return centred / m.sqrt(m.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
+
+
+def row_rows(table: Table, rng: np.random.Generator, libs: dict[str, Any]) -> None:
+    """Softmax and layer norm over the last axis, against a copy of the array."""
+    for shape in ((1 << 20, 256), (1 << 18, 1000), (1 << 16, 4096), (1 << 14, 16384)):
+        host = rng.random(shape, dtype=np.float32)
+        x = xp.asarray(host, device="cuda")
+        copied = gpu_milliseconds(evaluated(lambda x=x: xp.asarray(x, copy=True)))
+        for function in (softmax, layer_norm):
+            got = np.asarray(function(x, xp)[:4])
+            np.testing.assert_allclose(got, function(host[:4], np), rtol=1e-4, atol=1e-5)
+            time = gpu_milliseconds(evaluated(lambda x=x, f=function: f(x, xp)))
+            theirs = {}
+            if "jax" in libs:
+                jax = libs["jax"]
+                jitted = jax.jit(lambda v, f=function: f(v, libs["jax"].numpy))
+                theirs["jax_jit"] = clocked(jitted, jax.device_put(host))
+            if "torch" in libs:
+                theirs["torch"] = torch_rows(libs["torch"], host, function)
+                libs["torch"].cuda.empty_cache()
+            if "cupy" in libs:
+                theirs["cupy"] = cupy_rows(libs["cupy"], host, function)
+                libs["cupy"].get_default_memory_pool().free_all_blocks()
+            name = f"{function.__name__} of {shape[0]} x {shape[1]}"
+            table.add(name, time, "ms", of_copy=time / copied, **theirs)
+        del x
+
+
+def torch_rows(torch: Any, host: Any, function: Any) -> float:
+    x = torch.asarray(host, device="cuda")
+    if function is softmax:
+        return gpu_milliseconds(lambda: torch.softmax(x, -1), 5)
+    return gpu_milliseconds(lambda: torch.nn.functional.layer_norm(x, x.shape[-1:]), 5)
+
+
+def cupy_rows(cupy: Any, host: Any, function: Any) -> float:
+    x = cupy.asarray(host)
+    return gpu_milliseconds(lambda: function(x, cupy), 5)
+
+
 def large_peers(libs: dict[str, Any], host: list[Any]) -> dict[str, dict[str, float]]:
     """Return the times of the chain and the sum in the other libraries, in ms."""
     result: dict[str, dict[str, float]] = {"chain": {}, "sum": {}}
@@ -110,20 +159,20 @@ def large_peers(libs: dict[str, Any], host: list[Any]) -> dict[str, dict[str, fl
         a, b, c = (jax.device_put(h) for h in host)
         chain = jax.jit(lambda a, b, c: jnp.sqrt(a * b + c) / (1 + jnp.exp(-a)) - b * c)
         total = jax.jit(lambda a, b: ((a - b) ** 2).sum())
-        result["chain"]["jax_jit"] = clocked(lambda: chain(a, b, c).block_until_ready())
-        result["sum"]["jax_jit"] = clocked(lambda: total(a, b).block_until_ready())
+        result["chain"]["jax_jit"] = clocked(chain, a, b, c)
+        result["sum"]["jax_jit"] = clocked(total, a, b)
     return result
 
 
-def clocked(run: Callable[[], object]) -> float:
-    """Return the median wall time in ms of a call that waits for its result (JAX's own streams)."""
+def clocked(function: Callable[..., Any], *args: Any) -> float:
+    """Return the median wall time in ms of a jitted call, waited for: JAX has its own streams."""
     import statistics
     import time
 
     times = []
     for n in range(12):
         start = time.perf_counter()
-        run()
+        function(*args).block_until_ready()
         if n >= 3:
             times.append((time.perf_counter() - start) * 1e3)
     return statistics.median(times)
@@ -269,6 +318,7 @@ def main() -> None:
     host_rows(table, rng, libs)
     heat_rows(table, rng, libs)
     memory_rows(table, rng, libs)
+    row_rows(table, rng, libs)
     process_rows(table)
     if arguments.out is None:
         return
