@@ -284,7 +284,8 @@ def matrix_norm(
     -------
     Array
         Of x's real dtype. Lazy; but "nuc", 2 and -2 force x for `svdvals`, whose errors they have.
-        The norm of a matrix without elements is 0, or infinite for a negative order.
+        The norm of a matrix without elements is 0, but infinite for a negative order that finds
+        no sum or value to choose from.
 
     Raises
     ------
@@ -304,7 +305,9 @@ def matrix_norm(
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     lead = x.shape[:-2]
     if 0 in x.shape[-2:]:
-        value = math.inf if not isinstance(ord, str) and ord < 0 else 0.0
+        # the smallest of so many sums or values: sums of nothing are 0
+        choices: dict[Any, int] = {-1: x.shape[-1], -math.inf: x.shape[-2], -2: 0}
+        value = 0.0 if choices.get(ord, 1) else math.inf
         shape = (*lead, 1, 1) if keepdims else lead
         return full(shape, value, dtype=dt.real_of(x.dtype), device=x.device)
     if ord == "nuc":

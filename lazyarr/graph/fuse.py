@@ -33,11 +33,9 @@ from .node import (
     Value,
 )
 from .optable import ReduceSpec, Spec
-from .passes import Group, PassRegion, join_groups, pass_step
+from .passes import Group, PassRegion, is_large, join_groups, pass_step
 from .views import Shape
 
-_MAX_OPERANDS = 48
-_MAX_BODY = 400
 _MAX_RECOMPUTE = 2
 _POINTWISE_READERS: Final = (Spec, GatherSpec, ScatterSpec)
 
@@ -95,9 +93,12 @@ class Planner:
         while True:
             self._levels()
             groups = [Group(k, roots, self._region(k, roots)) for k, roots in self._groups()]
-            again = self._too_often(groups)
+            before = dict(self.stored)
+            joined = self._joined_groups(groups)
+            again = self._too_often(joined)
             if not again:
-                return self._assemble(self._joined_groups(groups))
+                return self._assemble(joined)
+            self.stored = before
             for v in again:
                 self.stored[v] = f"more than {_MAX_RECOMPUTE} kernels would compute it"
 
@@ -218,9 +219,7 @@ class Planner:
         return region
 
     def _joined_groups(self, groups: list[Group]) -> list[Group]:
-        return join_groups(
-            self.tape, self.stored, self.targets, list(self.stores), groups, _MAX_OPERANDS
-        )
+        return join_groups(self.tape, self.stored, self.targets, list(self.stores), groups)
 
     def _too_often(self, groups: list[Group]) -> list[Value]:
         """Return values that too many kernels compute."""
@@ -234,11 +233,10 @@ class Planner:
     def _assemble(self, groups: list[Group]) -> Plan:
         made: list[tuple[Any, list[Value], set[Value]]] = []
         step: Any
-        for kind, roots, region in groups:
+        for kind, roots, region in [part for group in groups for part in self._split_large(group)]:
             if kind == "map":
-                made += self._map_steps(roots, region)
-                continue
-            if kind == "reduce":
+                step = map_step(self.tape, region, roots, self.stores)
+            elif kind == "reduce":
                 step = reduce_step(self.tape, region, roots)
             elif kind == "passes":
                 assert isinstance(region, PassRegion)
@@ -250,20 +248,15 @@ class Planner:
             made.append((step, roots, region.computed))
         return self._finish(made)
 
-    def _map_steps(
-        self, roots: list[Value], region: Region
-    ) -> list[tuple[Any, list[Value], set[Value]]]:
-        """One kernel, or one a root where the merged kernel would have too many parameters."""
-        large = len(region.operands) > _MAX_OPERANDS or len(region.body) > _MAX_BODY
-        if not large or len(roots) == 1:
-            step = map_step(self.tape, region, roots, self.stores)
-            return [(step, roots, region.computed)]
+    def _split_large(self, group: Group) -> list[Group]:
+        """Return a group of maps or reductions, or halves of it that have fewer parameters."""
+        kind, roots, region = group
+        if kind not in ("map", "reduce") or len(roots) == 1 or not is_large(region, len(roots)):
+            return [group]
         result = []
-        for v in roots:
-            alone = Region(self.tape, self.stored, {v})
-            alone.add_root(v)
-            step = map_step(self.tape, alone, [v], self.stores)
-            result.append((step, [v], alone.computed))
+        middle = len(roots) // 2
+        for part in (roots[:middle], roots[middle:]):
+            result += self._split_large(Group(kind, part, self._region(kind, part)))
         return result
 
     def _finish(self, made: list[tuple[Any, list[Value], set[Value]]]) -> Plan:

@@ -49,6 +49,13 @@ def floor_divide(a: NDArray, b: NDArray) -> NDArray:
     return np.where(plain, quotient, np.floor_divide(a, b))
 
 
+def float_pow(base: NDArray, exponent: NDArray) -> NDArray:
+    """Powers by C's rules: NumPy takes the square root where one exponent of 0.5 serves all."""
+    result = np.asarray(np.power(base, exponent))
+    half = (exponent == 0.5) & ((base == 0) | (base == -np.inf))
+    return np.where(half, np.abs(base), result) if half.any() else result
+
+
 def integer_pow(base: NDArray, exponent: NDArray) -> NDArray:
     """Powers of integers: wraps, and a negative exponent truncates (0 for 0, 1 and -1 exact)."""
     if exponent.dtype.kind == "u":

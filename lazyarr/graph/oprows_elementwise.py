@@ -148,7 +148,7 @@ _ARITHMETIC = [
             "f": "pow{s}({0}, {1})",
             "c": "lz_c_pow({0}, {1})",
         },
-        {"iu": numpy_ops.integer_pow, "f": np.power, "c": numpy_complex.pow},
+        {"iu": numpy_ops.integer_pow, "f": numpy_ops.float_pow, "c": numpy_complex.pow},
         cost=20,
         operator="pow",
         doc="Raises to a power; integers wrap, and a negative power of an integer truncates.",

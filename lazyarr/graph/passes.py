@@ -23,6 +23,10 @@ from .node import ConstSpec, IndexSpec, Value
 from .optable import ReduceSpec, Spec
 from .views import Shape, c_strides
 
+_MOST_OPERANDS = 48
+_MOST_PARAMETERS = 128  # outputs and scalars
+_MOST_INSTRUCTIONS = 400
+
 
 class Group(NamedTuple):
     """The roots that one kernel computes: of kind map, reduce, box, call or passes."""
@@ -123,12 +127,11 @@ def join_groups(
     wanted: Sequence[Value],
     stores: Sequence[int],
     groups: list[Group],
-    limit: int,
 ) -> list[Group]:
     """Return the groups with those joined that can be, in an order in which they can run.
 
-    ``wanted`` must stay stored, ``stores`` are the slots of roots that go elsewhere, ``limit``
-    bounds the operands of a kernel. Values that no other group reads leave ``stored``.
+    ``wanted`` must stay stored, ``stores`` are the slots of roots that go elsewhere. Values that no
+    other group reads leave ``stored``.
     """
     needs = _needs(groups, stored)
     joined: dict[int, Group] = {}
@@ -140,6 +143,9 @@ def join_groups(
         if not space.joins():
             continue
         chosen = _choose(groups, needs, first, space, member, tape, stores)
+        # Two joined kernels may each need a result of the other, though no single group does.
+        while len(chosen) > 1 and not _runnable(needs, {**member, **dict.fromkeys(chosen, first)}):
+            chosen.pop()
         if len(chosen) < 2:
             continue
         outputs = _outputs(groups, chosen, stored, wanted)
@@ -148,7 +154,7 @@ def join_groups(
             region.own.update(groups[n].roots)
         for v in outputs:
             region.add_root(v)
-        if len(region.operands) > limit or not region.prefers_rows():
+        if is_large(region, len(outputs)) or not region.prefers_rows():
             continue
         for n in chosen:
             member[n] = first
@@ -159,6 +165,15 @@ def join_groups(
     if not joined:
         return groups
     return _in_order_of_need(groups, needs, joined, member)
+
+
+def is_large(region: Region, outputs: int) -> bool:
+    """Whether a kernel would have too many parameters or too much code."""
+    return (
+        len(region.operands) > _MOST_OPERANDS
+        or outputs + len(region.scalars) > _MOST_PARAMETERS
+        or len(region.body) > _MOST_INSTRUCTIONS
+    )
 
 
 def _needs(groups: list[Group], stored: dict[Value, str]) -> list[set[int]]:
@@ -224,6 +239,32 @@ def _outputs(
     return [v for n in chosen for v in groups[n].roots if v in read or v.inlined]
 
 
+def _sorted_names(needs: list[set[int]], member: dict[int, int]) -> list[int] | None:
+    """Return the kernels, each after those whose results it reads; None if they need each other.
+
+    ``member`` says which kernel a group has joined, named by its first group.
+    """
+    names = sorted({member.get(n, n) for n in range(len(needs))})
+    waiting: dict[int, set[int]] = {name: set() for name in names}
+    for n, found in enumerate(needs):
+        name = member.get(n, n)
+        waiting[name].update(member.get(k, k) for k in found)
+        waiting[name].discard(name)
+    result: list[int] = []
+    done: set[int] = set()
+    while len(result) < len(names):
+        ready = [n for n in names if n not in done and waiting[n] <= done]
+        if not ready:
+            return None
+        result.append(ready[0])
+        done.add(ready[0])
+    return result
+
+
+def _runnable(needs: list[set[int]], member: dict[int, int]) -> bool:
+    return _sorted_names(needs, member) is not None
+
+
 def _in_order_of_need(
     groups: list[Group],
     needs: list[set[int]],
@@ -231,19 +272,9 @@ def _in_order_of_need(
     member: dict[int, int],
 ) -> list[Group]:
     """Return the groups, joined ones as one, each after those whose results it reads."""
-    names = sorted({member.get(n, n) for n in range(len(groups))})
-    waiting: dict[int, set[int]] = {name: set() for name in names}
-    for n, found in enumerate(needs):
-        name = member.get(n, n)
-        waiting[name].update(member.get(k, k) for k in found)
-        waiting[name].discard(name)
-    result = []
-    done: set[int] = set()
-    while len(done) < len(names):
-        ready = next(n for n in names if n not in done and waiting[n] <= done)
-        done.add(ready)
-        result.append(joined.get(ready) or groups[ready])
-    return result
+    names = _sorted_names(needs, member)
+    assert names is not None
+    return [joined.get(n) or groups[n] for n in names]
 
 
 class PassRegion(Region):

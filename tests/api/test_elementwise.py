@@ -149,3 +149,20 @@ def test_a_power_of_two_is_a_multiplication(device: str) -> None:
         xp.asarray([1, 2]) ** 2.0
     with pytest.raises(TypeError):
         xp.asarray([True]) ** 2
+
+
+@pytest.mark.parametrize("exponent", ["scalar", "0-d", "one", "all", "broadcast"])
+def test_a_power_of_a_half_is_no_square_root(device: str, exponent: str) -> None:
+    a = np.array([-0.0, 0.0, -np.inf, np.inf, 4.0])
+    half = {
+        "scalar": 0.5,
+        "0-d": xp.asarray(0.5),
+        "one": xp.asarray([0.5]),
+        "all": xp.asarray(np.full(5, 0.5)),
+        "broadcast": xp.broadcast_to(xp.asarray([0.5]), (5,)),
+    }[exponent]
+    y = np.asarray(xp.asarray(a) ** half)
+    np.testing.assert_array_equal(y, [0.0, 0.0, np.inf, np.inf, 2.0])
+    assert not np.signbit(y).any()
+    one = np.asarray(xp.asarray(a[:1]) ** xp.asarray([0.5]))
+    assert one[0] == 0 and not np.signbit(one[0])

@@ -259,6 +259,12 @@ def test_norms_of_nothing(device: str) -> None:
     for order in ("fro", "nuc", 1, 2, math.inf):
         assert float(xp.linalg.matrix_norm(x, ord=order)) == 0
     assert xp.linalg.matrix_norm(x, ord=2, keepdims=True).shape == (1, 1)
+    # the smallest of sums of nothing, and of no sums
+    for shape, order, want in (
+        ((0, 3), -1, 0.0), ((3, 0), -1, math.inf), ((0, 3), -math.inf, math.inf),
+        ((3, 0), -math.inf, 0.0), ((0, 0), -1, math.inf), ((0, 3), -2, math.inf),
+    ):  # fmt: skip
+        assert float(xp.linalg.matrix_norm(xp.zeros(shape), ord=order)) == want
 
 
 @pytest.mark.parametrize("order", ["fro", None, "nuc", 1, -1, 2, -2, math.inf, -math.inf], ids=str)

@@ -269,3 +269,60 @@ def test_its_keys_leave_shapes_out(kernel_device: str) -> None:
         counts.append(sum(isinstance(k, PassesKey) for k in kernels))
     assert counts[0] >= 1
     assert counts == counts[:1] * 3
+
+
+def test_kernels_over_two_spaces_do_not_wait_for_each_other(launches: Any) -> None:
+    a, b = random(8, 40), random(8, 50)
+    x, y = xp.asarray(a), xp.asarray(b)
+    sx, sy = xp.sum(x, axis=1)[:, None], xp.sum(y, axis=1)[:, None]
+    first, second = (x - sx) * sy, (y - sy) * sx
+    text = xp.explain(first + sy)
+    assert "sum" in text
+    xp.evaluate(first, second)
+    assert launches() <= 4
+    s, t = a.sum(1)[:, None], b.sum(1)[:, None]
+    np.testing.assert_allclose(np.asarray(first), (a - s) * t, rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(second), (b - t) * s, rtol=1e-9)
+
+
+def test_vectors_of_two_lengths_that_need_each_other(kernel_device: str) -> None:
+    a, b = random(40), random(50)
+    x, y = xp.asarray(a), xp.asarray(b)
+    p, q = xp.max(x), xp.max(y)
+    total = xp.sum(xp.exp(x - p) * q) + xp.sum(xp.exp(y - q) * p)
+    want = (np.exp(a - a.max()) * b.max()).sum() + (np.exp(b - b.max()) * a.max()).sum()
+    np.testing.assert_allclose(float(total), want, rtol=1e-12)
+
+
+def test_three_spaces_in_a_ring(kernel_device: str) -> None:
+    arrays = [random(6, n, seed=n) for n in (30, 40, 50)]
+    rows = [xp.asarray(a) for a in arrays]
+    sums = [xp.sum(x, axis=1)[:, None] for x in rows]
+    results = [(rows[k] - sums[k]) * sums[(k + 1) % 3] for k in range(3)]
+    xp.evaluate(*results)
+    totals = [a.sum(1)[:, None] for a in arrays]
+    for k in range(3):
+        want = (arrays[k] - totals[k]) * totals[(k + 1) % 3]
+        np.testing.assert_allclose(np.asarray(results[k]), want, rtol=1e-9)
+
+
+def test_what_comes_before_the_first_pass_is_in_the_kernel(launches: Any) -> None:
+    a = random(6, 60)
+    y = softmax(xp.asarray(a) * 2.0 + 1)
+    xp.evaluate(y)
+    assert launches() == 1
+    np.testing.assert_allclose(np.asarray(y), softmax(a * 2.0 + 1, np=np), rtol=1e-12)
+
+
+def test_kernels_have_a_size(kernel_device: str) -> None:
+    a = random(4, 33)
+    x = xp.asarray(a)
+    results = [x * c - xp.max(x * c, axis=1, keepdims=True) for c in range(70)]
+    sums = [xp.sum(x * c, axis=1) for c in range(150)]
+    xp.evaluate(*results, *sums)
+    for c in (0, 1, 69):
+        want = a * c - (a * c).max(1, keepdims=True)
+        np.testing.assert_allclose(np.asarray(results[c]), want, rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(sums[c]), (a * c).sum(1), rtol=1e-9, atol=1e-12)
+    kernels = evaluate.runtime(parse_device(kernel_device)).kernels
+    assert max(len(k.body) for k in kernels if hasattr(k, "body")) <= 400
