@@ -441,7 +441,7 @@ _PARTS = [
 ]
 
 
-_OWN_FLOAT = ("cosh", "log10")  # where the library is less accurate than its manual says
+_OWN_FLOAT = ("atanh", "cosh", "log10")  # where the library is less accurate than its manual says
 
 
 def _transcendental(
