@@ -96,8 +96,8 @@ LZ_FLOAT_FUNCTIONS(float, f)
 LZ_FLOAT_FUNCTIONS(double, )
 
 // CUDA's log10f, coshf and atanh are further off than its manual says where a * b + c is not
-// contracted. These are of operations that IEEE 754 rounds, with minimax polynomials: log10 and cosh
-// are off by 0.69 and 1.41 ulp at most over all floats. log10 is by 2^e m with 2/3 <= m < 4/3;
+// contracted. These are of operations that IEEE 754 rounds, with minimax polynomials. Over all
+// floats log10 and cosh are off by 0.69 and 1.41 ulp at most. log10 is by 2^e m, 2/3 <= m < 4/3;
 // u - u^2/2 and its product with 1/ln 10 are kept in two floats.
 LZ_FN double lz_log10(double x) { return log10(x); }
 LZ_FN double lz_cosh(double x) { return cosh(x); }
