@@ -36,7 +36,7 @@ MATHS = [
 SCALARS = {"b": [True, False], "i": [1, 3, -2], "u": [1, 3], "f": [2.5, 1, -0.5], "c": [2j, 1.5]}
 
 
-def _unary(name: str, kinds: str, special: str = "biuf") -> Callable[[Choose], Call]:
+def _unary(kinds: str, special: str = "biuf") -> Callable[[Choose], Call]:
     def draw(choose: Choose) -> Call:
         dtype = dtype_of(choose, kinds)
         hard = np.dtype(dtype).kind in special
@@ -179,7 +179,7 @@ def _where(choose: Choose) -> Call:
 
 
 ELEMENTWISE: dict[str, Row] = {
-    **{n: Row(_unary(n, k), f, c) for n, (k, c, f) in UNARY.items()},
+    **{n: Row(_unary(k), f, c) for n, (k, c, f) in UNARY.items()},
     **{n: Row(_binary(n, k), f, c) for n, (k, c, f) in BINARY.items()},
     "clip": Row(_clip, clip, equal, strict=False),  # it refuses min > max
 }

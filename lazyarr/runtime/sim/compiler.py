@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 from lazyarr import _config
@@ -108,9 +108,12 @@ def describe_compiler() -> str:
     return " ".join(find_compiler().command)
 
 
+_INCLUDE = Path(__file__).resolve().parent / "include"
+
+
 @functools.cache
 def _package_text(name: str) -> str:
-    return (resources.files(__package__) / "include" / name).read_text(encoding="utf-8")
+    return (_INCLUDE / name).read_text(encoding="utf-8")
 
 
 @functools.cache
