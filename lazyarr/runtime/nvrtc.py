@@ -13,11 +13,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,8 @@ _NAME = "kernel.cu"
 # Results must not depend on which operations the compiler fuses (see "Laziness" in the README).
 _NUMERICS = ("--fmad=false", "--std=c++17")
 _NVRTC_ONLY = ("-default-device",)
-_DISTRIBUTIONS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+# The folder that an installer leaves beside a package: its name holds the version.
+_INSTALLED = re.compile(r"(nvidia_cuda_nvrtc(?:_cu\d+)?-[^-]+)\.dist-info")
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[ \t]*(?:[<\"]([^>\"\n]+)[>\"])?", re.MULTILINE)
 _MISSING_FILE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
 _INCLUDE_OPTIONS = ("-I", "--include-path", "-include", "--pre-include", "-isystem")
@@ -109,12 +110,13 @@ def _checked(nvrtc: Any, result: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @functools.cache
 def _nvrtc_identity() -> str:
+    # ``importlib.metadata`` reads the same names, and takes ten times as long: most of the time
+    # that the first kernel from the cache takes.
     found = []
-    for name in _DISTRIBUTIONS:
-        try:
-            found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            names = map(_INSTALLED.fullmatch, os.listdir(folder or "."))
+            found += sorted(name.group(1) for name in names if name)
     if found:
         return " ".join(["nvrtc", *found])
     try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -163,6 +166,25 @@ def test_the_identity_tells_compilers_apart(monkeypatch: pytest.MonkeyPatch) -> 
     first = nvrtc.compiler_identity()
     monkeypatch.setattr(_config, "config", replace(_config.config, compiler="nvcc"))
     assert nvrtc.compiler_identity() != first
+
+
+def test_the_identity_names_each_version_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("nvidia_cuda_nvrtc-13.9.1", "nvidia_cuda_nvrtc_cu12-12.9.86", "numpy-2.4.0"):
+        (tmp_path / f"{name}.dist-info").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "missing"), str(tmp_path)])
+    identity = nvrtc._nvrtc_identity.__wrapped__()
+    assert identity == "nvrtc nvidia_cuda_nvrtc-13.9.1 nvidia_cuda_nvrtc_cu12-12.9.86"
+
+
+@needs_nvrtc
+def test_the_identity_holds_the_version_that_the_installer_knows() -> None:
+    known = []
+    for name in ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            known.append(importlib.metadata.version(name))
+    assert all(version in nvrtc.compiler_identity() for version in known)
 
 
 def test_import_and_identity_load_no_compiler() -> None:
