@@ -28,7 +28,9 @@ class Ours:
         return x
 
     def copy(self, x: Any) -> Any:
-        return xp.asarray(x, copy=True)
+        copied = xp.asarray(x, copy=True)
+        xp.evaluate(copied)
+        return copied
 
     def program(self, function: Function, sets: list[tuple[Any, ...]]) -> Program:
         count = len(sets)
@@ -55,9 +57,6 @@ class CuPy:
     def array(self, x: Any) -> Any:
         return self.library.from_dlpack(x)
 
-    def copy(self, x: Any) -> Any:
-        return x.copy()
-
     def program(self, function: Function, sets: list[tuple[Any, ...]]) -> Program:
         count, module = len(sets), self.module
         wait = self.library.cuda.Device().synchronize
@@ -78,9 +77,6 @@ class Torch:
 
     def array(self, x: Any) -> Any:
         return self.library.from_dlpack(x)
-
-    def copy(self, x: Any) -> Any:
-        return x.clone()
 
     def program(self, function: Function, sets: list[tuple[Any, ...]]) -> Program:
         count, module = len(sets), self.module
@@ -104,9 +100,6 @@ class Jax:
 
     def array(self, x: Any) -> Any:
         return self.library.dlpack.from_dlpack(x)
-
-    def copy(self, x: Any) -> Any:
-        return x.copy()
 
     def program(self, function: Function, sets: list[tuple[Any, ...]]) -> Program:
         count = len(sets)

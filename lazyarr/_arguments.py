@@ -1,0 +1,91 @@
+"""The arguments of a user's kernel, checked and turned into what is packed: the usual cases, fast.
+
+``kernel`` owns what they mean, every case that is not usual, and all errors. Compiled in a wheel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import ledger
+from ._array import Array
+from .graph.write import has_readers
+from .runtime.base import Dim3
+from .storage.storage import DEVICE
+
+Geometry = tuple[Dim3, Dim3, int]  # blocks, threads, bytes of dynamic shared memory
+Placed = tuple[Array, str, int]  # an array, its mode, its position among the arguments
+
+
+def sort_out(owner: Any, args: tuple[Any, ...], checks: Any) -> tuple[list[Any], list[Placed]]:
+    """Return values to pack, with zeros for addresses, and the arrays.
+
+    ``owner`` is the kernel: it refuses what does not fit. ``checks`` has for each parameter whether
+    it is a pointer, and the dtypes or the scalar's type that it wants.
+    """
+    modes: dict[Any, str] = owner._modes
+    device = owner.device
+    values: list[Any] = []
+    arrays: list[Placed] = []
+    k = 0
+    for arg in args:
+        pointer, wanted = checks[k]
+        kind = type(arg)
+        mode = modes.get(kind)
+        if mode is not None:
+            x: Array = arg if kind is Array else arg.array
+            if pointer is False or (wanted is not None and x._dtype not in wanted):
+                owner._refuse_array(args, k, x)
+            if x._device is not device or x._view is not None:
+                owner._check_placed(args, k, x)
+            arrays.append((x, mode, k))
+            values.append(0)
+        elif kind is wanted and not pointer:
+            values.append(arg)
+        else:
+            values.append(owner._by_value(args, k, pointer, wanted))
+        k += 1
+    return values, arrays
+
+
+def launch(
+    owner: Any, values: list[Any], arrays: list[Placed], pack: Any, geometry: Geometry
+) -> None:
+    """Bring the arrays where the kernel needs them, and launch."""
+    state = owner._state
+    backend = state.backend
+    with state.lock, backend.batch():
+        if not _ready(arrays, values, backend.stream_handle):
+            owner._check_written(arrays)
+            owner._bring(arrays, values, backend)
+        packed = pack(*values)
+        if ledger.sinks or backend.checked:
+            owner._start(values, arrays, packed, geometry)
+        else:
+            blocks, threads, shared = geometry
+            backend.launch(owner._function, blocks, threads, packed, shared)
+        ledger.counters.launches += 1
+
+
+def _ready(arrays: list[Placed], values: list[Any], handle: int) -> bool:
+    """Put the addresses among the values if all arrays are ready as they are: the usual case."""
+    seen = set()
+    for x, mode, k in arrays:
+        storage = x._cell.value.real
+        if storage is None or storage.location is not DEVICE or storage.stream != handle:
+            return False
+        if mode != "r" and (
+            storage.mirrored
+            or x._frozen
+            or storage.readonly
+            or storage.host_open
+            or (has_readers(x._cell) and not storage.shared)
+        ):
+            return False
+        seen.add(id(storage))
+        address = storage.ptr
+        view = x._view
+        if view is not None:
+            address += view.offset * x._dtype.itemsize
+        values[k] = address
+    return len(seen) == len(arrays)
