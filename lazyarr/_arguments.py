@@ -27,8 +27,7 @@ def sort_out(owner: Any, args: tuple[Any, ...], checks: Any) -> tuple[list[Any],
     device = owner.device
     values: list[Any] = []
     arrays: list[Placed] = []
-    k = 0
-    for arg in args:
+    for k, arg in enumerate(args):
         pointer, wanted = checks[k]
         kind = type(arg)
         mode = modes.get(kind)
@@ -44,7 +43,6 @@ def sort_out(owner: Any, args: tuple[Any, ...], checks: Any) -> tuple[list[Any],
             values.append(arg)
         else:
             values.append(owner._by_value(args, k, pointer, wanted))
-        k += 1
     return values, arrays
 
 
