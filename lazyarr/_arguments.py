@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from . import ledger
 from ._array import Array
@@ -14,10 +14,45 @@ from .runtime.base import Dim3
 from .storage.storage import DEVICE
 
 Geometry = tuple[Dim3, Dim3, int]  # blocks, threads, bytes of dynamic shared memory
+_MOST_GEOMETRIES: Final = 64
 Placed = tuple[Array, str, int]  # an array, its mode, its position among the arguments
 
 
-def sort_out(owner: Any, args: tuple[Any, ...], checks: Any) -> tuple[list[Any], list[Placed]]:
+def call(owner: Any, args: tuple[Any, ...], block: Any, grid: Any, shared: int) -> None:
+    """Check the arguments, bring the arrays where the kernel needs them, and launch."""
+    geometries: dict[Any, tuple[Dim3, Dim3]] = owner._geometries
+    if type(block) is tuple and type(grid) is tuple:
+        dims = geometries.get((grid, block))
+        if dims is None:
+            dims = owner._dims(block, grid)
+            if len(geometries) < _MOST_GEOMETRIES:
+                geometries[grid, block] = dims
+    else:
+        dims = owner._dims(block, grid)
+    checks = owner._checks
+    if checks is None:
+        checks = [(None, None)] * len(args)
+    elif len(args) != len(checks):
+        owner._refuse(args, f"{len(checks)} arguments expected, {len(args)} given")
+    values, arrays = _sort_out(owner, args, checks)
+    pack = owner._pack
+    if pack is None:
+        pack = owner._dynamic_packer(args)
+    state = owner._state
+    backend = state.backend
+    with state.lock, backend.batch():
+        if not _ready(arrays, values, backend.stream_handle):
+            owner._check_written(arrays)
+            owner._bring(arrays, values, backend)
+        packed = pack(*values)
+        if ledger.sinks or backend.checked:
+            owner._start(values, arrays, packed, (dims[0], dims[1], shared))
+        else:
+            backend.launch(owner._function, dims[0], dims[1], packed, shared)
+        ledger.counters.launches += 1
+
+
+def _sort_out(owner: Any, args: tuple[Any, ...], checks: Any) -> tuple[list[Any], list[Placed]]:
     """Return values to pack, with zeros for addresses, and the arrays.
 
     ``owner`` is the kernel: it refuses what does not fit. ``checks`` has for each parameter whether
@@ -44,25 +79,6 @@ def sort_out(owner: Any, args: tuple[Any, ...], checks: Any) -> tuple[list[Any],
         else:
             values.append(owner._by_value(args, k, pointer, wanted))
     return values, arrays
-
-
-def launch(
-    owner: Any, values: list[Any], arrays: list[Placed], pack: Any, geometry: Geometry
-) -> None:
-    """Bring the arrays where the kernel needs them, and launch."""
-    state = owner._state
-    backend = state.backend
-    with state.lock, backend.batch():
-        if not _ready(arrays, values, backend.stream_handle):
-            owner._check_written(arrays)
-            owner._bring(arrays, values, backend)
-        packed = pack(*values)
-        if ledger.sinks or backend.checked:
-            owner._start(values, arrays, packed, geometry)
-        else:
-            blocks, threads, shared = geometry
-            backend.launch(owner._function, blocks, threads, packed, shared)
-        ledger.counters.launches += 1
 
 
 def _ready(arrays: list[Placed], values: list[Any], handle: int) -> bool:

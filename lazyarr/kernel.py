@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import ledger
-from ._arguments import Geometry, Placed, launch, sort_out
+from ._arguments import Geometry, Placed, call
 from ._array import Array
 from ._devices import CPU, Device, parse_device
 from ._host import covers
@@ -185,6 +185,8 @@ class KernelFunction:
         self._state = module._state
         self._function = function
         self._cause = f"kernel {name!r}"
+        # (grid, block) as given: blocks and threads. Bounded, for a caller may never repeat one.
+        self._geometries: dict[Any, tuple[Dim3, Dim3]] = {}
         self._checks = None if self.parameters is None else [_check(p) for p in self.parameters]
         self._pack: Any = None
         if self.parameters is not None and all(p.pointer or p.code for p in self.parameters):
@@ -230,15 +232,11 @@ class KernelFunction:
         Evaluates pending arguments, and pending readers of arrays that the kernel writes. Uploads
         what the kernel reads and the device lacks (implicit: guarded); copies nothing else.
         """
-        threads = _dim3(block if type(block) is not list else tuple(block), "block")
-        blocks = _dim3(grid if type(grid) is not list else tuple(grid), "grid")
-        values, arrays = self._arguments(args)
-        pack = self._pack or self._dynamic_packer(args)
         if stream is None:
-            launch(self, values, arrays, pack, (blocks, threads, shared))
+            call(self, args, block, grid, shared)
             return
         with _on_stream(self._state.backend, stream):
-            launch(self, values, arrays, pack, (blocks, threads, shared))
+            call(self, args, block, grid, shared)
 
     def _start(
         self, values: list[Any], arrays: list[Placed], packed: bytes, geometry: Geometry
@@ -252,14 +250,10 @@ class KernelFunction:
         else:
             backend.launch(self._function, blocks, threads, packed, shared, accesses)
 
-    def _arguments(self, args: tuple[Any, ...]) -> tuple[list[Any], list[Placed]]:
-        """Check the arguments; return values to pack, and the arrays with mode and position."""
-        checks = self._checks
-        if checks is None:
-            checks = [(None, None)] * len(args)
-        elif len(args) != len(checks):
-            self._refuse(args, f"{len(checks)} arguments expected, {len(args)} given")
-        return sort_out(self, args, checks)
+    def _dims(self, block: Any, grid: Any) -> tuple[Dim3, Dim3]:
+        """Return blocks and threads; raise for what no launch can have."""
+        threads = _dim3(block if type(block) is not list else tuple(block), "block")
+        return _dim3(grid if type(grid) is not list else tuple(grid), "grid"), threads
 
     def _by_value(self, args: tuple[Any, ...], k: int, pointer: bool | None, wanted: Any) -> Any:
         arg = args[k]
