@@ -88,6 +88,8 @@ def _ready(arrays: list[Placed], values: list[Any], handle: int) -> bool:
         storage = x._cell.value.real
         if storage is None or storage.location is not DEVICE or storage.stream != handle:
             return False
+        if storage.checks is not None:
+            return False
         if mode != "r" and (
             storage.mirrored
             or x._frozen

@@ -322,6 +322,9 @@ class KernelFunction:
         if pending:
             evaluate.force(pending, self._cause)
             pending.clear()
+        for x, mode, _ in arrays:
+            if x._cell.value.real is not None and (mode != "w" or not covers(x)):
+                x._cell.value.real.verify()
         cause = self._cause
         late = False
         for x, mode, _ in arrays:

@@ -40,7 +40,7 @@ LEVELS: list[set[str]] = [
     },
     {"lazyarr.codegen"},
     {"lazyarr.graph"},
-    {"lazyarr._array", "lazyarr._host", "lazyarr._repr", "lazyarr._slots"},
+    {"lazyarr._array", "lazyarr._host", "lazyarr._repr", "lazyarr._slots", "lazyarr._statements"},
     {
         "lazyarr.api",
         "lazyarr.fft",

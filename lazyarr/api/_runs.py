@@ -39,6 +39,7 @@ def _last(value: Value, cause: str) -> int:
     if storage.backend is None:
         assert storage.host is not None
         return int(storage.host.view(np.int64)[-1])
+    storage.verify()
     buffer = np.empty(1, np.int64)
     at = storage.ptr + storage.nbytes - 8
     transfer.copy(storage.backend, "d2h", at, buffer.view(np.uint8), cause, control=True)

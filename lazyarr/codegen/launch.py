@@ -12,13 +12,11 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from .. import _config, ledger
 from .. import _dtypes as dt
-from .. import ledger
 from ..ledger import counters
 from ..runtime.base import Access, Backend, Dim3
-from ..storage import transfer
+from ..storage.checks import SLOT_BYTES, Check, ErrorSlots
 from ..storage.storage import DEVICE, Storage
 from .emit import NAME, emit_box, emit_map
 from .key import Apply, BoxKey, DType, KernelKey, MapKey, PassesKey, TextKey, is_checked
@@ -55,8 +53,8 @@ class DeviceState:
         self.backend = backend
         self.checked: bool = backend.checked
         self.kernels: dict[KernelKey, Kernel] = {}
+        self.slots = ErrorSlots(backend)
         self._tickets: dict[int, Storage] = {}
-        self._errors: Storage | None = None
 
     def kernel(self, key: KernelKey) -> Kernel:
         """Return the compiled kernel of a key, compiling it the first time."""
@@ -77,24 +75,6 @@ class DeviceState:
             self.backend.fill_zero(found.ptr, found.nbytes)
             self._tickets[stream] = found
         return found
-
-    def errors(self) -> Storage:
-        """Return the error slot: {set, index, axis, size} as 64-bit integers."""
-        if self._errors is None:
-            self._errors = Storage(self.backend, 32)
-            self.backend.fill_zero(self._errors.ptr, 32)
-        return self._errors
-
-    def check_errors(self) -> None:
-        """Wait, and raise ``IndexError`` if a kernel met an index that is out of range."""
-        slot = self.errors()
-        found = np.empty(4, np.int64)
-        data = found.view(np.uint8)
-        transfer.copy(self.backend, "d2h", slot.ptr, data, "index check", control=True)
-        if found[0]:
-            self.backend.fill_zero(slot.ptr, 32)
-            _, index, axis, size = (int(n) for n in found)
-            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
 
 
 def _checked(key: KernelKey) -> bool:
@@ -272,7 +252,7 @@ class KernelStep:
         kernel = self.kernel
         if kernel is None:
             kernel = self.kernel = device.kernel(self.key)
-        accesses = self._accesses(storages, None) if device.checked else None
+        accesses = self._accesses(storages, None, None) if device.checked else None
         backend.launch(
             kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
         )
@@ -292,7 +272,8 @@ class KernelStep:
             values.append(storage.ptr)
         for k, operand, itemsize, shift in self.moves:
             values[k] += ((run.offsets[operand] if operand >= 0 else 0) + shift) * itemsize
-        held = self._scratch(run, values) if self.scratch or self.checked else None
+        check = run.device.slots.new() if self.checked else None
+        held = self._scratch(run, values, check) if self.scratch or self.checked else None
         for n in self.scalars:
             value = run.scalars[n]
             if type(value) is complex:
@@ -302,7 +283,7 @@ class KernelStep:
         kernel = self.kernel
         if kernel is None:
             kernel = self.kernel = run.device.kernel(self.key)
-        accesses = self._accesses(storages, held) if run.device.checked else None
+        accesses = self._accesses(storages, held, check) if run.device.checked else None
         if counters.sinks:
             self._traced(run, kernel, values, accesses)
         else:
@@ -310,8 +291,11 @@ class KernelStep:
                 kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
             )
         counters.launches += 1
-        if self.checked:
-            run.device.check_errors()
+        if check is not None:
+            for slot in self.made:
+                storages[slot].add_checks([check])  # type: ignore[union-attr]
+            if _config.config.eager:
+                check.verify()
 
     def _traced(
         self, run: Run, kernel: Kernel, values: list[Any], accesses: list[Access] | None
@@ -326,18 +310,22 @@ class KernelStep:
         event.details = {"grid": self.grid, "block": self.block, "events": (before, after)}
         ledger.emit(event, started)
 
-    def _scratch(self, run: Run, values: list[Any]) -> list[Storage]:
-        """Insert the pointers of partial results and tickets after the outputs."""
+    def _scratch(self, run: Run, values: list[Any], check: Check | None) -> list[Storage]:
+        """Insert the pointers of partial results, tickets and error slot after the outputs."""
         made = [Storage(run.backend, n) for n in self.scratch]
         if self.tickets:
             made.append(run.device.tickets(self.tickets))
-        if self.checked:
-            made.append(run.device.errors())
-        values[self.moved : self.moved] = [s.ptr for s in made]
+        pointers = [s.ptr for s in made]
+        if check is not None:
+            pointers.append(check.ptr)
+        values[self.moved : self.moved] = pointers
         return made
 
     def _accesses(
-        self, storages: Sequence[Storage | None], scratch: list[Storage] | None
+        self,
+        storages: Sequence[Storage | None],
+        scratch: list[Storage] | None,
+        check: Check | None,
     ) -> list[Access]:
         result = []
         for p in self.pointers:
@@ -346,7 +334,32 @@ class KernelStep:
             result.append(Access(storage.ptr, storage.nbytes, p.mode, p.name))
         for s in scratch or ():
             result.append(Access(s.ptr, s.nbytes, "rw", "scratch"))
+        if check is not None:
+            result.append(Access(check.ptr, SLOT_BYTES, "rw", "error slot"))
         return result
+
+
+def run_watched(step: Any, run: Run) -> None:
+    """Run a step whose operands may depend on indices that nobody has looked at yet.
+
+    New results depend on them too. Everything else, a store in place or a call into a library,
+    waits for the outcome first.
+    """
+    storages = run.storages
+    found: list[Any] = []
+    for p in step.pointers:
+        storage = storages[p.slot]
+        if p.mode != "w" and storage is not None and storage.checks is not None:
+            found += [check for check in storage.checks if check not in found]
+    if type(step) is KernelStep and len(step.made) == step.moved:
+        step.run(run)
+        if found:
+            for slot in step.made:
+                storages[slot].add_checks(found)  # type: ignore[union-attr]
+        return
+    for check in found:
+        check.verify()
+    step.run(run)
 
 
 def upload(

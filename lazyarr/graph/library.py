@@ -92,6 +92,7 @@ def _on_device(
     for value, shape in inputs:
         storage = value.real
         assert storage is not None
+        storage.verify()
         storage.device_read(cause)
         if state.backend.many_streams:
             storage.join_stream()
@@ -155,6 +156,7 @@ def control_read(value: Value, cause: str) -> npt.NDArray[Any]:
     storage = evaluate.real_storage(value, cause)
     if storage.backend is None:
         return host_view(storage, value.dtype, contiguous(value.shape))
+    storage.verify()
     found = np.empty(value.shape, value.dtype)
     data = found.reshape(-1).view(np.uint8)
     transfer.copy(storage.backend, "d2h", storage.ptr, data, cause, control=True)
