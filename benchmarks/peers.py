@@ -36,8 +36,11 @@ class Ours:
         count = len(sets)
 
         def call(n: int) -> None:
-            result = function(xp, *sets[n % count])
-            if result is not None:
+            inputs = sets[n % count]
+            result = function(xp, *inputs)
+            if result is None:  # it stored into its first input
+                xp.evaluate(inputs[0])
+            else:
                 xp.evaluate(*result) if type(result) is tuple else xp.evaluate(result)
 
         return Program(call, xp.synchronize)

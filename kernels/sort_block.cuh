@@ -66,7 +66,7 @@ lz_sort_block(LZ_OUT* out, const LZ_WORD* in, long long rows, long long n, unsig
   for (int shift = 0; shift < (int)(8 * sizeof(LZ_WORD)); shift += LZ_DIGIT_BITS) {
     if ((differing >> shift & (LZ_RADIX - 1)) == 0) continue;
     const unsigned int total = lz_rank_in_warps(order, x, shift, rank, counts);
-    lz_rank_in_tile(order, x, shift, rank, total, counts, starts, warp_sums);
+    lz_rank_in_tile(rank, total, counts, starts, warp_sums);
     lz_exchange(x, rank, (LZ_WORD*)memory);
 #if LZ_PAIRS
     __syncthreads();

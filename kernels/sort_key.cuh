@@ -49,9 +49,12 @@ __device__ __forceinline__ int lz_place(int i) {
   return (int)threadIdx.x / 32 * (32 * LZ_ITEMS) + i * 32 + (int)threadIdx.x % 32;
 }
 
-// Step one of two: ranks among the equal digits of the warp. Returns, to the first LZ_RADIX
-// threads, how often the digit of the thread's number occurs in the tile; counts[w][d] then says
-// how often d occurs in the warps before w. Starts with a barrier.
+// A digit above a rank in the tile, in one word.
+#define LZ_RANK_BITS 24
+
+// Step one of two: ranks among the equal digits of the warp, with the digits above them. Returns,
+// to the first LZ_RADIX threads, how often the digit of the thread's number occurs in the tile;
+// counts[w][d] then says how often d occurs in the warps before w. Starts with a barrier.
 __device__ __forceinline__ unsigned int lz_rank_in_warps(
     const LzOrder& order, const LZ_WORD (&x)[LZ_ITEMS], int shift, unsigned int (&rank)[LZ_ITEMS],
     unsigned int (*counts)[LZ_RADIX]) {
@@ -75,7 +78,7 @@ __device__ __forceinline__ unsigned int lz_rank_in_warps(
     __syncwarp();
     if ((peers & below) == 0) mine[digit] = before + __popc(peers);
     __syncwarp();
-    rank[i] = before + __popc(peers & below);
+    rank[i] = digit << LZ_RANK_BITS | (before + __popc(peers & below));
   }
   __syncthreads();
   unsigned int total = 0;
@@ -113,16 +116,16 @@ __device__ __forceinline__ T lz_exclusive_sum(T value, T* warp_sums) {
 
 // Step two: ranks in the tile. starts[d] is where digit d starts in the tile. Ends with a barrier.
 __device__ __forceinline__ void lz_rank_in_tile(
-    const LzOrder& order, const LZ_WORD (&x)[LZ_ITEMS], int shift, unsigned int (&rank)[LZ_ITEMS],
-    unsigned int total, unsigned int (*counts)[LZ_RADIX], unsigned int* starts,
-    unsigned int* warp_sums) {
+    unsigned int (&rank)[LZ_ITEMS], unsigned int total, unsigned int (*counts)[LZ_RADIX],
+    unsigned int* starts, unsigned int* warp_sums) {
   const unsigned int start = lz_exclusive_sum(total, warp_sums);
   if (threadIdx.x < LZ_RADIX) starts[threadIdx.x] = start;
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < LZ_ITEMS; ++i) {
-    const unsigned int digit = order.digit(x[i], shift);
-    rank[i] += starts[digit] + counts[threadIdx.x / 32][digit];
+    const unsigned int digit = rank[i] >> LZ_RANK_BITS;
+    rank[i] = (rank[i] & ((1u << LZ_RANK_BITS) - 1)) + starts[digit] +
+              counts[threadIdx.x / 32][digit];
   }
   __syncthreads();
 }

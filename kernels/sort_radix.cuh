@@ -171,7 +171,7 @@ lz_sort_pass(LZ_OUT* out, LZ_WORD* a, LZ_WORD* b, LZ_INDEX* a_index, unsigned in
   if (thread < LZ_RADIX)
     place = starts[(row * LZ_PASSES + pass) * LZ_RADIX + thread] +
             lz_look_back(state + row * tiles * LZ_RADIX, tile, total);
-  lz_rank_in_tile(order, x, shift, rank, total, counts, tile_starts, warp_sums);
+  lz_rank_in_tile(rank, total, counts, tile_starts, warp_sums);
   if (thread < LZ_RADIX) places[thread] = place - tile_starts[thread];
 #pragma unroll
   for (int i = 0; i < LZ_ITEMS; ++i) words[rank[i]] = x[i];
