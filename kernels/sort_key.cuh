@@ -1,7 +1,8 @@
 // What the sorting kernels share: the order of elements, and the stable ranks of one digit.
 //
 // Specialised by LZ_WORD (an unsigned type: the bits of an element), LZ_KEY (the same or wider, at
-// least 32 bits), LZ_INFINITY (the bits of infinity), LZ_THREADS and LZ_ITEMS.
+// least 32 bits), LZ_FLOATING (whether the bits are a float's), LZ_INFINITY (the bits of infinity),
+// LZ_THREADS and LZ_ITEMS.
 //
 // Elements stay as they are; their keys are made where they are looked at, so that elements with
 // equal keys (+0 and -0, all NaNs) come out as they went in.
@@ -16,15 +17,13 @@
 // `flip` has the sign bit for signed integers, and all bits more for descending order.
 struct LzOrder {
   LZ_KEY flip;
-  bool floating;
 
-  __device__ __forceinline__ LzOrder(unsigned long long flip, int floating)
-      : flip((LZ_KEY)flip), floating(floating != 0) {}
+  __device__ __forceinline__ explicit LzOrder(unsigned long long flip) : flip((LZ_KEY)flip) {}
 
   // NaN is the largest key in both directions.
   __device__ __forceinline__ LZ_KEY key(LZ_WORD bits) const {
     LZ_KEY key = bits;
-    if (floating) {
+    if (LZ_FLOATING) {
       const LZ_KEY magnitude = key & ~LZ_SIGN;
       if (magnitude > (LZ_KEY)LZ_INFINITY) return LZ_ALL;
       if (magnitude == 0) key = 0;
@@ -35,7 +34,7 @@ struct LzOrder {
 
   // An element with the largest key: it fills up the last tile.
   __device__ __forceinline__ LZ_WORD last() const {
-    return (LZ_WORD)(floating ? LZ_ALL : LZ_ALL ^ flip);
+    return (LZ_WORD)(LZ_FLOATING ? LZ_ALL : LZ_ALL ^ flip);
   }
 
   __device__ __forceinline__ unsigned int digit(LZ_WORD bits, int shift) const {

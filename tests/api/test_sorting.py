@@ -16,7 +16,8 @@ from lazyarr.graph import evaluate, sorting
 from lazyarr.runtime.select import default_device
 from tests.property.support import DTYPES, check, special_values, values
 
-PASS_TILE = kernels.PASS_THREADS * kernels.pass_items(4, kernels.Carried(4, 4), False)
+PASS = kernels.pass_of(4, kernels.Carried(4, 4), False)
+PASS_TILE = PASS.threads * PASS.items
 ENDS = [0, 1, 2, 31, 32, 33, 64, 65, 128, 129, 256, 257, 512, 1025, 2049, 4096, 4097]
 ENDS += [PASS_TILE, PASS_TILE + 1, 20_011]
 
