@@ -231,10 +231,11 @@ class Array:
     def get(self) -> npt.NDArray[Any]:
         """Return the values as a NumPy array of their own, writable.
 
-        An explicit read: allowed under a transfer guard. Forces evaluation; downloads if the
-        device is authoritative and the host has no valid copy.
+        An explicit read: allowed under a transfer guard. Forces evaluation. If the device is
+        authoritative and the host has no valid copy, downloads: into the result itself, in
+        page-locked memory, where the elements lie without gaps (no mirror is kept then).
         """
-        return self._read("get()", explicit=True).copy()
+        return read.read_own(self._cell.value, self._dtype, self.view, "get()")
 
     def host(self, mode: str = "r") -> AbstractContextManager[npt.NDArray[Any]]:
         """Open the array's memory on the host as a NumPy array inside a ``with`` block.

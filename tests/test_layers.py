@@ -46,6 +46,7 @@ LEVELS: list[set[str]] = [
         "lazyarr.fft",
         "lazyarr.kernel",
         "lazyarr.kernel_log",
+        "lazyarr._arguments",
         "lazyarr.linalg",
         "lazyarr.profiling",
         "lazyarr.interchange",
