@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -17,14 +16,11 @@ import numpy as np
 import pytest
 
 import lazyarr as xp
-from lazyarr._devices import Device
+from benchmarks.null_device import NAME, Null, null_device
 from lazyarr.graph import node
 from lazyarr.ledger import sinks
-from lazyarr.runtime import select
-from lazyarr.runtime.base import MemoryInfo
 
 COMPILED = str(node.__file__).endswith((".so", ".pyd"))
-NAME = "sim:9"
 REPEATS = 20
 WARM_UP = 5
 KEPT = 400
@@ -32,85 +28,18 @@ KEPT = 400
 ADVICE = (
     "The host path got longer: see docs/design/performance.md for what each part costs and how to "
     "measure it. Take the new work out of the path of repeated operations (into plan making, or "
-    "behind a test of an attribute); if it has to be there, say so in the commit, measure with "
-    "python -m benchmarks.core on a wheel, and raise the bound."
+    "behind a test of an attribute); if it has to be there, measure on a wheel with "
+    "python -m benchmarks.host and, on a GPU, python -m benchmarks, say what it costs, and raise "
+    "the bound."
 )
 
 
-class Memory:
-    """An allocation with nothing behind its address."""
-
-    __slots__ = ("nbytes", "ptr", "used_on")
-
-    def __init__(self, ptr: int, nbytes: int) -> None:
-        self.ptr = ptr
-        self.nbytes = nbytes
-        self.used_on = 0
-
-
-class Module:
-    """What compiling gives: functions are their names."""
-
-    cached = True
-
-    def function(self, name: str) -> str:
-        return name
-
-
-class Null:
-    """A backend that does nothing but count launches."""
-
-    kind = "sim"
-    ordinal = 9
-    target = "null"
-    checked = False
-    many_streams = False
-    memory_total = 1 << 34
-    stream_handle = 0
-
-    def __init__(self) -> None:
-        self._next = 1 << 20
-        self._here = nullcontext()
-        self.launched = 0
-
-    def batch(self) -> Any:
-        return self._here
-
-    def allocate(self, nbytes: int) -> Memory:
-        self._next += (nbytes + 511) & -512
-        return Memory(self._next, nbytes)
-
-    def release(self, memory: Memory) -> None:
-        pass
-
-    def host_buffer(self, nbytes: int) -> Any:
-        return np.empty(nbytes, np.uint8)
-
-    def copy_to_device(self, destination: int, source: Any) -> None:
-        pass
-
-    def fill_zero(self, destination: int, nbytes: int) -> None:
-        pass
-
-    def compile(self, source: str, options: Any = ()) -> Module:
-        return Module()
-
-    def launch(self, function: Any, grid: Any, block: Any, *rest: Any) -> None:
-        self.launched += 1
-
-    def memory_info(self) -> MemoryInfo:
-        return MemoryInfo(0, 0, 0, 1 << 34, 1 << 34)
-
-
 @pytest.fixture
-def backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[Null]:
-    device = Device("sim", 9)
-    made = Null()
-    monkeypatch.setitem(select._backends, device, made)
+def backend() -> Iterator[Null]:
     if sinks:
         pytest.skip("events are recorded (LAZYARR_DEBUG): every launch takes the longer way")
-    yield made
-    device.runtime = None
+    with null_device() as made:
+        yield made
 
 
 def held(*shape: int) -> xp.Array:
