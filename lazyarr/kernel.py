@@ -22,6 +22,7 @@ from ._arguments import Geometry, Placed, call
 from ._array import Array
 from ._devices import CPU, Device, parse_device
 from ._host import covers
+from .codegen.launch import MEMORY, kernel_event
 from .graph import evaluate, share, views
 from .graph.write import own_storage
 from .runtime.base import Access, Dim3
@@ -368,10 +369,17 @@ class KernelFunction:
         started = time.perf_counter()
         before = backend.record()
         backend.launch(self._function, *launch)
-        after = backend.record()
-        moved = sum(x.nbytes * len(mode) for x, mode, _ in arrays)
-        event = ledger.Event("kernel", self.name, moved, self._cause)
-        event.details = {"grid": launch[0], "block": launch[1], "events": (before, after)}
+        event = kernel_event(
+            self.name,
+            ledger.Clock(backend, before, backend.record()),
+            self._cause,
+            operations=(self.name,),
+            nbytes=sum(x.nbytes * len(mode) for x, mode, _ in arrays),
+            written=sum(x.nbytes for x, mode, _ in arrays if "w" in mode),
+            grid=launch[0],
+            block=launch[1],
+            binary=MEMORY,
+        )
         ledger.emit(event, started)
 
     def _dynamic_packer(self, args: tuple[Any, ...]) -> Any:

@@ -45,6 +45,7 @@ LEVELS: list[set[str]] = [
         "lazyarr.api",
         "lazyarr.fft",
         "lazyarr.kernel",
+        "lazyarr.kernel_log",
         "lazyarr._arguments",
         "lazyarr.linalg",
         "lazyarr.profiling",

@@ -10,10 +10,11 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .. import _config, ledger
 from .. import _dtypes as dt
+from .._devices import Device
 from ..ledger import counters
 from ..runtime.base import Access, Backend, Dim3
 from ..storage.checks import SLOT_BYTES, Check, ErrorSlots
@@ -23,6 +24,11 @@ from .key import Apply, BoxKey, DType, KernelKey, MapKey, PassesKey, TextKey, is
 from .passes import emit_passes
 from .reduce import emit_reduce
 from .rows import emit_box_rows, emit_rows
+
+# Where the binary of a launch comes from.
+MEMORY: Final = "memory"
+DISK_CACHE: Final = "disk cache"
+COMPILER: Final = "compiler"
 
 
 class Run:
@@ -97,24 +103,36 @@ def source_of(key: KernelKey) -> str:
     return emit_reduce(key)
 
 
-def describe(key: KernelKey) -> str:
-    """Return a short name for traces: the operations that a kernel fuses."""
+def operations_of(key: KernelKey) -> list[str]:
+    """Return the names of the operations that a kernel fuses."""
     if isinstance(key, TextKey):
-        return key.name
+        return [key.name]
     if isinstance(key, BoxKey):
-        return f"box({describe(key.inside)})"
+        return operations_of(key.inside) + operations_of(key.outside)
     names = [i.spec.op.name for i in key.body if isinstance(i, Apply)]
     if not isinstance(key, MapKey):
         names += [spec.op.name for spec, _ in key.reductions]
+    return names
+
+
+def describe(key: KernelKey) -> str:
+    """Return a short name for traces: the first operations that a kernel fuses."""
+    if isinstance(key, BoxKey):
+        return f"box({describe(key.inside)})"
+    names = operations_of(key)
     if len(names) > 8:
         names = [*names[:7], f"{len(names) - 7} more"]
     return "+".join(names) or "copy"
 
 
 class Kernel:
-    """A compiled kernel: the loaded function and where it came from."""
+    """A compiled kernel: the loaded function and where it came from.
 
-    __slots__ = ("cached", "function", "name", "seconds", "source")
+    ``origin`` is for the next launch that is traced: where this kernel's binary came from if a
+    trace saw it loaded, and "memory" for every later launch.
+    """
+
+    __slots__ = ("cached", "function", "name", "origin", "seconds", "source")
 
     def __init__(self, backend: Backend, source: str, name: str, function: str) -> None:
         started = time.perf_counter()
@@ -124,15 +142,48 @@ class Kernel:
         self.function = module.function(function)
         self.cached = module.cached
         self.seconds = time.perf_counter() - started
+        self.origin = MEMORY
         if not module.cached:
             ledger.counters.compiles += 1
         if ledger.sinks:
-            ledger.emit(
-                ledger.Event(
-                    "compile", name, len(source), "disk cache" if self.cached else "compiler"
-                ),
-                started,
-            )
+            self.origin = DISK_CACHE if self.cached else COMPILER
+            ledger.emit(ledger.Event("compile", name, len(source), self.origin), started)
+
+    def take_origin(self) -> str:
+        """Return where the binary of a launch comes from; ask once a launch."""
+        origin = self.origin
+        self.origin = MEMORY
+        return origin
+
+
+def work_details(
+    clock: ledger.Clock, operations: Sequence[str], nbytes: int, written: int
+) -> dict[str, Any]:
+    """Return what the events of launches and of library calls say in common."""
+    return {
+        "device": str(Device(clock.backend.kind, clock.backend.ordinal)),
+        "operations": tuple(operations),
+        "read": nbytes - written,
+        "written": written,
+    }
+
+
+def kernel_event(
+    name: str,
+    clock: ledger.Clock,
+    cause: str,
+    *,
+    operations: Sequence[str],
+    nbytes: int,
+    written: int,
+    grid: Dim3,
+    block: Dim3,
+    binary: str,
+) -> ledger.Event:
+    """Return the event of one launch."""
+    details = work_details(clock, operations, nbytes, written)
+    details |= {"grid": grid, "block": block, "binary": binary}
+    return ledger.Event("kernel", name, nbytes, cause, details=details, clock=clock)
 
 
 class Pointer(NamedTuple):
@@ -193,6 +244,7 @@ class KernelStep:
         "slots",
         "tail",
         "tickets",
+        "written",
     )
 
     def __init__(
@@ -210,6 +262,7 @@ class KernelStep:
         outputs: int,
         scratch: Sequence[int] = (),
         tickets: int = 0,
+        stored: int = 0,  # bytes written into storages that exist already
     ) -> None:
         self.key = key
         self.name = describe(key)
@@ -227,6 +280,7 @@ class KernelStep:
         self.made: list[int] = [f.slot for f in fresh]
         self.sizes: list[int] = [f.nbytes for f in fresh]
         self.nbytes = nbytes
+        self.written = sum(self.sizes) + stored
         self.scratch = tuple(scratch)
         self.tickets = tickets
         self.kernel: Kernel | None = None
@@ -305,9 +359,17 @@ class KernelStep:
         run.backend.launch(
             kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
         )
-        after = run.backend.record()
-        event = ledger.Event("kernel", self.name, self.nbytes, run.cause)
-        event.details = {"grid": self.grid, "block": self.block, "events": (before, after)}
+        event = kernel_event(
+            self.name,
+            ledger.Clock(run.backend, before, run.backend.record()),
+            run.cause,
+            operations=operations_of(self.key),
+            nbytes=self.nbytes,
+            written=self.written,
+            grid=self.grid,
+            block=self.block,
+            binary=kernel.take_origin(),
+        )
         ledger.emit(event, started)
 
     def _scratch(self, run: Run, values: list[Any], check: Check | None) -> list[Storage]:
@@ -342,24 +404,28 @@ class KernelStep:
 def run_watched(step: Any, run: Run) -> None:
     """Run a step whose operands may depend on indices that nobody has looked at yet.
 
-    New results depend on them too. Everything else, a store in place or a call into a library,
-    waits for the outcome first.
+    New results depend on them too. A store in place waits for the outcome first.
     """
     storages = run.storages
     found: list[Any] = []
+    made: list[int] = []
+    in_place = False
     for p in step.pointers:
         storage = storages[p.slot]
-        if p.mode != "w" and storage is not None and storage.checks is not None:
+        if storage is None:
+            made.append(p.slot)
+            continue
+        in_place = in_place or p.mode != "r"
+        if storage.checks is not None:
             found += [check for check in storage.checks if check not in found]
-    if type(step) is KernelStep and len(step.made) == step.moved:
-        step.run(run)
-        if found:
-            for slot in step.made:
-                storages[slot].add_checks(found)  # type: ignore[union-attr]
-        return
-    for check in found:
-        check.verify()
+    if in_place:
+        for check in found:
+            check.verify()
+        found = []
     step.run(run)
+    if found:
+        for slot in made:
+            storages[slot].add_checks(found)  # type: ignore[union-attr]
 
 
 def upload(

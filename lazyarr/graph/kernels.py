@@ -292,6 +292,7 @@ def map_step(
         fresh,
         traffic(shape, accesses),
         outputs=len(roots),
+        stored=traffic(shape, [a for a, t in zip(accesses, outputs, strict=False) if t]),
     )
 
 

@@ -168,10 +168,12 @@ def _radix_step(
         launch = Launch(pass_key, pointers, "qqQi", numbers, rows * tiles, block.threads)
         launches.append(launch)
     moved = elements * width * (1 + 2 * width)
+    kept = elements * width * (width - 1)
     if pairs:
         moved += elements * (2 * carried.indices * (width - 1) + 8)
+        kept = elements * (width * width + carried.indices * (width - 1))
     name = "argsort" if pairs else "sort"
-    return MultiStep(name, [fresh], launches, moved, scratch, zeroed=1)
+    return MultiStep(name, [fresh], launches, moved, scratch, zeroed=1, carried=kept)
 
 
 def search_step(tape: Tape, v: Value) -> Step:
