@@ -67,6 +67,7 @@ def main() -> None:
                 _frameworks(benchmark, arguments.device),
                 arguments.budget,
                 with_numpy=expected < arguments.numpy_seconds,
+                warm=name in numpy_seconds,
             )
             numpy_seconds[name] = row.seconds.get("numpy", expected)
             rows.append(row)

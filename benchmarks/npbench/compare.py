@@ -181,8 +181,13 @@ def measure(
     frameworks: list[Framework],
     budget: float,
     with_numpy: bool,
+    warm: bool = False,
 ) -> Row:
-    """Run, check and time a program at a preset. ``budget``: seconds for a framework's runs."""
+    """Run, check and time a program at a preset.
+
+    ``budget``: seconds for a framework's timed runs. The first run compiles; it is timed only if it
+    takes longer than the budget in a process that ran the program before (``warm``).
+    """
     row = Row(benchmark.name, preset)
     inputs = benchmark.inputs(preset)
     results: dict[str, list[Any]] = {}
@@ -214,12 +219,10 @@ def measure(
     times: dict[str, list[float]] = {f.name: [] for f in timed}
     for n in range(_MOST_RUNS):
         for framework in timed:
-            spent = first[framework.name] + sum(times[framework.name])
-            if spent + first[framework.name] > budget and n > 0:
-                continue
-            if 2 * first[framework.name] > budget:
-                continue  # the first run has to do
-            times[framework.name].append(framework.run(framework.arguments(inputs))[0])
+            spent = sum(times[framework.name])
+            enough = spent + spent / n > budget if n else warm and first[framework.name] > budget
+            if not enough:
+                times[framework.name].append(framework.run(framework.arguments(inputs))[0])
     for name, found_times in times.items():
         row.seconds[name] = statistics.median(found_times) if found_times else first[name]
     return row
