@@ -33,8 +33,8 @@ from ..graph.views import Shape, View
 from ..graph.write import check_writable, own_storage, right_side
 from ..storage import transfer
 from ..storage.storage import HOST
-from ._common import check_array, in_order
-from ._runs import find_runs, positions_of
+from ._common import check_array
+from ._runs import find_nonzero, positions_of, values_of, without_gaps
 from .creation import empty, zeros
 from .statistical import max as largest
 from .statistical import min as smallest
@@ -184,7 +184,18 @@ def as_index(indices: Any, x: Array) -> Array:
 
 def get_advanced(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for a key that holds arrays: a copy, as NumPy's rules arrange it."""
+    mask = _whole_mask(x, key)
+    if mask is not None and mask.shape == x.shape:
+        return _select(x, mask)
     return _gather(x, _resolve(x, key))
+
+
+def _select(x: Array, mask: Array) -> Array:
+    """Return the elements of x where a mask of its shape is true."""
+    found = find_nonzero(mask, "mask")
+    if not found.number:
+        return empty((0,), dtype=x.dtype, device=x.device)
+    return values_of(found, *without_gaps(x))
 
 
 def set_advanced(x: Array, key: Any, value: Any) -> None:
@@ -283,8 +294,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 
 def _nonzero_flat(x: Array) -> Array:
     """Return the positions of nonzero elements in C order, ascending."""
-    runs = find_runs(in_order(x, x.dtype), x.size, "nonzero", heads=False)
-    return positions_of(runs)
+    return positions_of(find_nonzero(x, "nonzero"))
 
 
 def store_at(target: Array, values: Array, places: Array) -> None:

@@ -432,5 +432,6 @@ TEMPLATES = {
     "passes output run", "passes output each", "passes output row",
     "lz_scan_short", "lz_scan_long", "lz_transpose",
     "lz_sort_warp", "lz_sort_block", "lz_sort_count", "lz_sort_plan", "lz_sort_pass",
-    "lz_run_count", "lz_run_offsets", "lz_run_emit", "lz_searchsorted", "lz_isin",
+    "lz_run_flags", "lz_run_values", "lz_run_positions", "lz_run_inverse",
+    "lz_searchsorted", "lz_isin",
 }  # fmt: skip
