@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from .. import _dtypes as dt
 from .._array import Array, wrap
 from ..graph import evaluate, runs
 from ..graph.node import Value
 from ..graph.views import is_contiguous
-from ..storage import transfer
 from ._common import in_order
+from .creation import empty
 
 
 class Runs(NamedTuple):
@@ -38,46 +37,32 @@ def without_gaps(x: Array) -> tuple[Value, int]:
 
 def find_heads(source: Value, size: int, cause: str) -> Runs:
     """Find where runs of equal neighbours begin. Forces the source, and reads their number."""
-    return _find(runs.flags_call(source, 0, size, heads=True), size, cause)
-
-
-def find_nonzero(x: Array, cause: str) -> Runs:
-    """Find the elements of x, flattened, that are not zero. Forces x, and reads their number."""
-    source, offset = without_gaps(x)
-    return _find(runs.flags_call(source, offset, x.size, heads=False), x.size, cause)
-
-
-def _find(flags: Value, size: int, cause: str) -> Runs:
+    flags = runs.flags_call(source, 0, size, heads=True)
     evaluate.force([flags], cause)
-    return Runs(flags, size, _last(flags, f"count of {cause}"))
+    return Runs(flags, size, runs.count_of(flags, cause))
 
 
-def _last(value: Value, cause: str) -> int:
-    """Return the last element of a real int64 value, read as a count that steers the library."""
-    storage = value.real
-    assert storage is not None
-    if storage.backend is None:
-        assert storage.host is not None
-        return int(storage.host.view(np.int64)[-1])
-    buffer = storage.backend.host_buffer(8)
-    at = storage.ptr + storage.nbytes - 8
-    transfer.copy(storage.backend, "d2h", at, buffer, cause, control=True)
-    return int(buffer.view(np.int64)[0])
+def select(x: Array, mask: Array) -> Array:
+    """Return the elements of x where a mask of its shape is true, computed at the call."""
+    flags = runs.flags_call(*without_gaps(mask), x.size, heads=False)
+    found = runs.find_values(flags, *without_gaps(x), x.size, "mask")
+    return empty((0,), dtype=x.dtype, device=x.device) if found is None else wrap(found)
 
 
-def values_of(found: Runs, source: Value, offset: int = 0) -> Array:
-    """Return the flagged ones of elements that begin at an offset."""
-    count = found.number
-    return wrap(runs.values_call(found.flags, source, offset, found.size, count))
+def positions_of_nonzero(x: Array, cause: str) -> Array:
+    """Return where elements of the flattened x are not zero, ascending, computed at the call."""
+    flags = runs.flags_call(*without_gaps(x), x.size, heads=False)
+    found = runs.find_positions(flags, x.size, cause)
+    return empty((0,), dtype=dt.int64, device=x.device) if found is None else wrap(found)
+
+
+def values_of(found: Runs, source: Value) -> Array:
+    """Return the flagged ones of elements that are read in order."""
+    return wrap(runs.values_call(found.flags, source, 0, found.size, found.number))
 
 
 def _emit(found: Runs, what: str, count: int, *picks: Value) -> Array:
     return wrap(runs.emit_call(what, found.flags, found.size, picks, count))
-
-
-def positions_of(found: Runs) -> Array:
-    """Return where the flagged elements are, ascending."""
-    return _emit(found, "positions", found.number)
 
 
 def starts_of(found: Runs) -> Array:

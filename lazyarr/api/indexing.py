@@ -34,7 +34,7 @@ from ..graph.write import check_writable, own_storage, right_side
 from ..storage import transfer
 from ..storage.storage import HOST
 from ._common import check_array
-from ._runs import find_nonzero, positions_of, values_of, without_gaps
+from ._runs import positions_of_nonzero, select
 from .creation import empty, zeros
 from .statistical import max as largest
 from .statistical import min as smallest
@@ -184,18 +184,19 @@ def as_index(indices: Any, x: Array) -> Array:
 
 def get_advanced(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for a key that holds arrays: a copy, as NumPy's rules arrange it."""
-    mask = _whole_mask(x, key)
-    if mask is not None and mask.shape == x.shape:
-        return _select(x, mask)
+    mask = _mask_of(x, key)
+    if mask is not None:
+        return select(x, mask)
     return _gather(x, _resolve(x, key))
 
 
-def _select(x: Array, mask: Array) -> Array:
-    """Return the elements of x where a mask of its shape is true."""
-    found = find_nonzero(mask, "mask")
-    if not found.number:
-        return empty((0,), dtype=x.dtype, device=x.device)
-    return values_of(found, *without_gaps(x))
+def _mask_of(x: Array, key: Any) -> Array | None:
+    """Return the mask, if the key is one of all of x's axes."""
+    if type(key) is tuple and len(key) == 1:
+        key = key[0]
+    if isinstance(key, (Array, np.ndarray)) and key.ndim and key.dtype == dt.bool_:
+        return as_index(key, x) if key.shape == x.shape else None
+    return None
 
 
 def set_advanced(x: Array, key: Any, value: Any) -> None:
@@ -283,18 +284,13 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     check_array(x, "nonzero")
     if x.ndim == 0:
         raise ValueError("nonzero needs an array of at least one axis")
-    flat = _nonzero_flat(x)
+    flat = positions_of_nonzero(x, "nonzero")
     result: list[Array] = []
     rest = flat
     for n in reversed(x.shape[1:]):
         result.append(rest % n if n else rest)
         rest = rest // n if n else rest
     return (rest, *reversed(result))
-
-
-def _nonzero_flat(x: Array) -> Array:
-    """Return the positions of nonzero elements in C order, ascending."""
-    return positions_of(find_nonzero(x, "nonzero"))
 
 
 def store_at(target: Array, values: Array, places: Array) -> None:

@@ -88,9 +88,7 @@ class DeviceState:
     def check_errors(self) -> None:
         """Wait, and raise ``IndexError`` if a kernel met an index that is out of range."""
         slot = self.errors()
-        found = np.empty(4, np.int64)
-        data = found.view(np.uint8)
-        transfer.copy(self.backend, "d2h", slot.ptr, data, "index check", control=True)
+        found = transfer.control_read(self.backend, slot.ptr, 32, "index check").view(np.int64)
         if found[0]:
             self.backend.fill_zero(slot.ptr, 32)
             _, index, axis, size = (int(n) for n in found)

@@ -6,6 +6,7 @@ dtype: what is emitted is known by the width of its elements.
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from .. import _dtypes as dt
@@ -45,6 +46,7 @@ def flags_key(dtype: DType, heads: bool) -> TextKey:
     return TextKey("runs flags", "lz_run_flags", text)
 
 
+@functools.cache
 def emit_key(mode: str, width: int) -> TextKey:
     """Return the kernel that writes what belongs to flagged elements.
 

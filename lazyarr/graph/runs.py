@@ -12,23 +12,30 @@ runs_inverse     flags, picks                            their number
 
 Flagged are the heads of runs of equal neighbours, or (``heads`` False) what is not zero. The value
 of ``runs_flags`` is int64: a bit an element, for whole tiles; the number of flagged elements before
-each tile; their total. Elements may lie at an offset, without gaps.
+each tile; their total. Elements that are flagged may lie at an offset, without gaps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _dtypes as dt
+from .._devices import CPU
 from ..codegen import runs as kernels
-from ..codegen.launch import Fresh, KernelStep, Pointer, ceil_div
-from . import calls, interpret
+from ..codegen.key import TextKey
+from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, upload
+from ..storage import transfer
+from ..storage.storage import Storage
+from . import calls, evaluate, interpret
 from .calls import operand_pointer
 from .capture import Tape
 from .kernels import EmptyStep
+from .launches import Launch
 from .node import Value, call_spec
 from .views import Shape
 
@@ -73,8 +80,79 @@ def emit_call(what: str, flags: Value, size: int, others: tuple[Value, ...], cou
     return Value(spec, (flags, *others), None, None, size, (count,), flags.device)
 
 
+def count_of(flags: Value, cause: str) -> int:
+    """Return the number of flagged elements, by a control read of real flags."""
+    storage = flags.real
+    assert storage is not None
+    if storage.backend is None:
+        assert storage.host is not None
+        return int(storage.host.view(np.int64)[-1])
+    at = storage.ptr + storage.nbytes - 8
+    data = transfer.control_read(storage.backend, at, 8, f"count of {cause}")
+    return int(data.view(np.int64)[0])
+
+
+def find_values(flags: Value, elements: Value, offset: int, size: int, cause: str) -> Value | None:
+    """Return the flagged ones of elements from an offset on, computed at the call; None for none.
+
+    Forces the elements with the flags: what they share is computed once.
+    """
+    with _section(flags):
+        evaluate.force([flags, elements], cause)
+        count = count_of(flags, cause)
+        if not count:
+            return None
+        return _computed(values_call(flags, elements, offset, size, count), cause)
+
+
+def find_positions(flags: Value, size: int, cause: str) -> Value | None:
+    """Return where flagged elements are, computed at the call; None for none."""
+    with _section(flags):
+        evaluate.force([flags], cause)
+        count = count_of(flags, cause)
+        if not count:
+            return None
+        return _computed(emit_call("positions", flags, size, (), count), cause)
+
+
+@contextmanager
+def _section(v: Value) -> Iterator[None]:
+    """Hold the device's lock, and make it current once, for several steps."""
+    if v.device is CPU:
+        yield
+    else:
+        state = evaluate.runtime(v.device)
+        with state.lock, state.backend.batch():
+            yield
+
+
+def _computed(v: Value, cause: str) -> Value:
+    """Compute a node of flagged elements, whose operands are real; return it.
+
+    No plan is made: the number of results would be in its key, and may never come again.
+    """
+    if v.device is CPU:
+        interpret.force([v])
+        return v
+    state = evaluate.runtime(v.device)
+    storages = [a.real for a in v.args]
+    pointers = [Pointer(len(storages), -1, v.dtype.itemsize, 0, "w", "out")]
+    for k, a in enumerate(v.args):
+        pointers.append(Pointer(k, k, a.dtype.itemsize, 0, "r", f"in {k}"))
+    key = kernels.emit_key(v.spec.name.removeprefix("runs_"), v.dtype.itemsize)
+    numbers = [v.extra, _tiles(v.extra)]
+    grid = ceil_div(v.extra, kernels.PART)
+    launch = Launch(key, pointers, "qq", numbers, grid, kernels.EMIT_THREADS)
+    upload(state.backend, storages, tuple(range(len(storages))), cause)
+    out = Storage(state.backend, v.nbytes)
+    run = Run(state, [*storages, out], (), v.offsets or (0,) * len(v.args), cause)
+    launch.run(run, (), v.nbytes + sum(a.nbytes for a in v.args))
+    v.make_real(out)
+    return v
+
+
 def _step(
-    tape: Tape, v: Value, key: Any, sizes: list[int], grid: int, block: int, tickets: int = 0
+    tape: Tape, v: Value, key: TextKey, sizes: list[int], grid: int, block: int, tickets: int = 0
 ) -> KernelStep:
     slot = tape.slots[v]
     pointers = [Pointer(slot, -1, v.dtype.itemsize, 0, "w", "out")]
