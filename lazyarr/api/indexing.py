@@ -105,8 +105,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
             raise ValueError(f"take needs axis= for an array of {x.ndim} axes")
         axis = 0
     axis = views.normalize_axis(axis, x.ndim)
-    key = (*[slice(None)] * axis, _integers(indices, x, "take"))
-    return get_advanced(x, key)
+    return _gather(x, _along(x, _integers(indices, x, "take"), axis, in_range=False))
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
@@ -146,7 +145,26 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
 def pick(x: Array, indices: Array, axis: int) -> Array:
     """Return the elements along an axis at 1-d indices that are in range: nothing checks them."""
-    return _gather(x, _resolve(x, (*[slice(None)] * axis, _Picks(indices))))
+    return _gather(x, _along(x, indices, axis, in_range=True))
+
+
+def _along(x: Array, indices: Array, axis: int, *, in_range: bool) -> Plan:
+    """Return the plan of a key of one index array: that of `_resolve`, without its generality."""
+    view = x.view
+    shape = view.shape[:axis] + indices.shape + view.shape[axis + 1 :]
+    strides = view.strides[:axis] + (0,) * indices.ndim + view.strides[axis + 1 :]
+    return Plan(
+        views.check_shape(shape),
+        view.offset,
+        strides,
+        [indices],
+        [view.strides[axis]],
+        [view.shape[axis]],
+        [axis],
+        indices.shape,
+        axis,
+        [in_range],
+    )
 
 
 def _integers(indices: Any, x: Array, function: str) -> Array:
