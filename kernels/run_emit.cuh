@@ -25,6 +25,7 @@ struct LzPlaces {
     const long long tile = blockIdx.x / LZ_PARTS;
     const int part = blockIdx.x % LZ_PARTS;
     const unsigned int* words = runs + tile * LZ_TILE_WORDS + threadIdx.x;
+    first = ((const long long*)(runs + tiles * LZ_TILE_WORDS))[tile];
     flags = words[part * LZ_THREADS];
     int ahead = 0;
 #pragma unroll
@@ -46,7 +47,6 @@ struct LzPlaces {
       earlier[warp] = ahead;
     }
     __syncthreads();
-    first = ((const long long*)(runs + tiles * LZ_TILE_WORDS))[tile];
     for (int w = 0; w < LZ_WARPS; ++w) first += earlier[w] + (w < warp ? found[w] : 0);
     element = (blockIdx.x * (long long)LZ_THREADS + warp * 32) * 32;
   }
@@ -72,6 +72,11 @@ lz_run_inverse(LZ_T* out, const unsigned int* runs, const LZ_T* in, long long n,
 struct alignas(sizeof(LZ_T) * LZ_GROUP) LzGroup {
   LZ_T v[LZ_GROUP];
 };
+
+// The flags of a lane's group, from a bit of its word on.
+__device__ __forceinline__ unsigned int lz_bits(unsigned int flags, int bit) {
+  return flags >> bit & ((1u << LZ_GROUP) - 1);
+}
 
 // The elements from i on that `bits` names; with WHOLE the group is loaded at once.
 template <bool WHOLE>
@@ -117,48 +122,46 @@ __device__ __forceinline__ void lz_emit(LZ_T* out, const unsigned int* runs, con
                                         long long n, long long tiles) {
   // One group more than a chunk has: it may start inside the first.
   __shared__ LzGroup memory[LZ_WARPS][LZ_STEPS * 32 + 1];
+  __shared__ uint2 table[LZ_THREADS];  // of each word: its flags, and how many came before it
   const LzPlaces places(runs, tiles);
   const int lane = threadIdx.x % 32;
   LZ_T* packed = (LZ_T*)memory[threadIdx.x / 32];
+  const uint2* words = table + threadIdx.x / 32 * 32;
+  table[threadIdx.x] = make_uint2(places.flags, places.before);
+  __syncwarp();
   const bool whole = LZ_GROUP == 1 || (places.element + 1024 <= n &&
                                        (unsigned long long)in % sizeof(LzGroup) == 0);
+  const int at = lane * LZ_GROUP;  // the lane's place in the 32 groups of a step
+  const int bit = at % 32;
   for (int chunk = 0; chunk < 32; chunk += LZ_CHUNK) {
-    const int start = __shfl_sync(0xffffffffu, places.before, chunk);
-    const int next = __shfl_sync(0xffffffffu, places.before, (chunk + LZ_CHUNK) % 32);
-    const int count = (chunk + LZ_CHUNK < 32 ? next : places.count) - start;
-    if (count == 0) continue;
+    const int start = (int)words[chunk].y;
+    const int end = chunk + LZ_CHUNK < 32 ? (int)words[chunk + LZ_CHUNK].y : places.count;
+    if (start == end) continue;
     const long long to = places.first + start;
     const int lead = (int)(to % LZ_GROUP);
+    const long long i = places.element + chunk * 32 + at;
+    const uint2* mine = words + chunk + at / 32;
     LzGroup groups[LZ_STEPS];
-    unsigned int bits[LZ_STEPS];
-    int rank[LZ_STEPS];
-#pragma unroll
-    for (int s = 0; s < LZ_STEPS; ++s) {
-      const int at = lane * LZ_GROUP;  // in a step's 32 groups
-      const int word = chunk + s * LZ_GROUP + at / 32;
-      const unsigned int flags = __shfl_sync(0xffffffffu, places.flags, word);
-      const int before = __shfl_sync(0xffffffffu, places.before, word);
-      bits[s] = flags >> at % 32 & ((1u << LZ_GROUP) - 1);
-      rank[s] = lead + before - start + __popc(flags & ((1u << at % 32) - 1));
-    }
-    const long long i = places.element + chunk * 32 + lane * LZ_GROUP;
     if (whole) {
 #pragma unroll
       for (int s = 0; s < LZ_STEPS; ++s)
-        lz_load<true>(groups[s], in, i + s * 32 * LZ_GROUP, bits[s]);
+        lz_load<true>(groups[s], in, i + s * 32 * LZ_GROUP, lz_bits(mine[s * LZ_GROUP].x, bit));
     } else {
 #pragma unroll
       for (int s = 0; s < LZ_STEPS; ++s)
-        lz_load<false>(groups[s], in, i + s * 32 * LZ_GROUP, bits[s]);
+        lz_load<false>(groups[s], in, i + s * 32 * LZ_GROUP, lz_bits(mine[s * LZ_GROUP].x, bit));
     }
 #pragma unroll
     for (int s = 0; s < LZ_STEPS; ++s) {
+      const uint2 word = mine[s * LZ_GROUP];
+      const unsigned int bits = lz_bits(word.x, bit);
+      int rank = lead + (int)word.y - start + __popc(word.x & ((1u << bit) - 1));
 #pragma unroll
       for (int g = 0; g < LZ_GROUP; ++g)
-        if (bits[s] >> g & 1) packed[rank[s]++] = groups[s].v[g];
+        if (bits >> g & 1) packed[rank++] = groups[s].v[g];
     }
     __syncwarp();
-    lz_write(out, to, packed, lead, count);
+    lz_write(out, to, packed, lead, end - start);
     __syncwarp();
   }
 }

@@ -534,11 +534,10 @@ def control_scalar(x: Array, cause: str) -> Any:
     offset = x.view.offset
     if storage.location is HOST:
         return read_host(value, x.dtype, View(offset, (), ()), cause, explicit=True).item()
-    buffer = np.empty(1, x.dtype)
     at = storage.ptr + offset * x.itemsize
     assert storage.backend is not None
-    transfer.copy(storage.backend, "d2h", at, buffer.view(np.uint8), cause, control=True)
-    return buffer[0].item()
+    data = transfer.control_read(storage.backend, at, x.itemsize, cause)
+    return data.view(x.dtype)[0].item()
 
 
 def _scatter_on_host(x: Array, node: Value, view: View) -> None:

@@ -290,8 +290,8 @@ class KernelStep:
             values.append(storage.ptr)
         for k, operand, itemsize, shift in self.moves:
             values[k] += ((run.offsets[operand] if operand >= 0 else 0) + shift) * itemsize
-        made = self.scratch or self.tickets or self.checked
-        held = self._scratch(run, values) if made else None
+        helped = bool(self.scratch) or self.tickets > 0 or self.checked
+        held = self._scratch(run, values) if helped else None
         for n in self.scalars:
             value = run.scalars[n]
             if type(value) is complex:

@@ -17,6 +17,7 @@ each tile; their total. Elements that are flagged may lie at an offset, without 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _dtypes as dt
-from .._devices import CPU
+from .._devices import CPU, Device
 from ..codegen import runs as kernels
 from ..codegen.key import TextKey
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, upload
@@ -36,7 +37,7 @@ from .calls import operand_pointer
 from .capture import Tape
 from .kernels import EmptyStep
 from .launches import Launch
-from .node import Value, call_spec
+from .node import CallSpec, Value, call_spec
 from .views import Shape
 
 _TILE_WORDS: Final = kernels.TILE // 64
@@ -126,6 +127,18 @@ def _section(v: Value) -> Iterator[None]:
             yield
 
 
+@functools.lru_cache(maxsize=512)
+def _launch(device: Device, spec: CallSpec, widths: tuple[int, ...], size: int) -> Launch:
+    """Return the launch of an emit node on a device, for any number of results."""
+    pointers = [Pointer(len(widths), -1, spec.out_dtype.itemsize, 0, "w", "out")]
+    for k, width in enumerate(widths):
+        pointers.append(Pointer(k, k, width, 0, "r", f"in {k}"))
+    key = kernels.emit_key(spec.name.removeprefix("runs_"), spec.out_dtype.itemsize)
+    numbers = [size, _tiles(size)]
+    grid = ceil_div(size, kernels.PART)
+    return Launch(key, pointers, "qq", numbers, grid, kernels.EMIT_THREADS)
+
+
 def _computed(v: Value, cause: str) -> Value:
     """Compute a node of flagged elements, whose operands are real; return it.
 
@@ -136,13 +149,8 @@ def _computed(v: Value, cause: str) -> Value:
         return v
     state = evaluate.runtime(v.device)
     storages = [a.real for a in v.args]
-    pointers = [Pointer(len(storages), -1, v.dtype.itemsize, 0, "w", "out")]
-    for k, a in enumerate(v.args):
-        pointers.append(Pointer(k, k, a.dtype.itemsize, 0, "r", f"in {k}"))
-    key = kernels.emit_key(v.spec.name.removeprefix("runs_"), v.dtype.itemsize)
-    numbers = [v.extra, _tiles(v.extra)]
-    grid = ceil_div(v.extra, kernels.PART)
-    launch = Launch(key, pointers, "qq", numbers, grid, kernels.EMIT_THREADS)
+    launch = _launch(v.device, v.spec, tuple(a.dtype.itemsize for a in v.args), v.extra)
+    launch.kernel = state.kernel(launch.key)
     upload(state.backend, storages, tuple(range(len(storages))), cause)
     out = Storage(state.backend, v.nbytes)
     run = Run(state, [*storages, out], (), v.offsets or (0,) * len(v.args), cause)
