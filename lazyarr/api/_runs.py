@@ -29,6 +29,8 @@ def without_gaps(x: Array) -> tuple[Value, int]:
 
     x's own where it does so already; otherwise that of a pending copy.
     """
+    if x._view is None:
+        return x._cell.value, 0
     view = x.view
     if is_contiguous(view.shape, view.strides):
         return x._cell.value, view.offset

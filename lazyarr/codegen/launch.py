@@ -258,10 +258,16 @@ class KernelStep:
         # One new output, and pointers to the starts of storages: the arguments are no more.
         self.plain = not (self.moves or self.scalars or extra) and len(self.made) == 1
 
-    def run_plain(self, device: DeviceState, storages: list[Storage | None]) -> Storage:
-        """Do what ``run`` does, for a plain step and without a trace; return the output."""
+    def run_plain(
+        self, device: DeviceState, storages: list[Storage | None], nbytes: int = -1
+    ) -> Storage:
+        """Do what ``run`` does, for a plain step and without a trace; return the output.
+
+        ``nbytes`` is the output's size, where that is known only now.
+        """
         backend = device.backend
-        made = storages[self.made[0]] = Storage(backend, self.sizes[0])
+        size = nbytes if nbytes >= 0 else self.sizes[0]
+        made = storages[self.made[0]] = Storage(backend, size)
         values: list[Any] = []
         for slot in self.slots:
             storage = storages[slot]

@@ -18,8 +18,7 @@ each tile; their total. Elements that are flagged may lie at an offset, without 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -28,15 +27,14 @@ import numpy.typing as npt
 from .. import _dtypes as dt
 from .._devices import CPU, Device
 from ..codegen import runs as kernels
-from ..codegen.key import TextKey
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, upload
+from ..ledger import counters
 from ..storage import transfer
 from ..storage.storage import Storage
 from . import calls, evaluate, interpret
 from .calls import operand_pointer
 from .capture import Tape
 from .kernels import EmptyStep
-from .launches import Launch
 from .node import CallSpec, Value, call_spec
 from .views import Shape
 
@@ -90,7 +88,7 @@ def count_of(flags: Value, cause: str) -> int:
         return int(storage.host.view(np.int64)[-1])
     at = storage.ptr + storage.nbytes - 8
     data = transfer.control_read(storage.backend, at, 8, f"count of {cause}")
-    return int(data.view(np.int64)[0])
+    return int(data.view(np.int64).item())
 
 
 def find_values(flags: Value, elements: Value, offset: int, size: int, cause: str) -> Value | None:
@@ -98,95 +96,116 @@ def find_values(flags: Value, elements: Value, offset: int, size: int, cause: st
 
     Forces the elements with the flags: what they share is computed once.
     """
-    with _section(flags):
-        evaluate.force([flags, elements], cause)
-        count = count_of(flags, cause)
-        if not count:
-            return None
-        return _computed(values_call(flags, elements, offset, size, count), cause)
+
+    def found(count: int) -> Value:
+        return values_call(flags, elements, offset, size, count)
+
+    return _at_the_call([flags, elements], found, cause)
 
 
 def find_positions(flags: Value, size: int, cause: str) -> Value | None:
     """Return where flagged elements are, computed at the call; None for none."""
-    with _section(flags):
-        evaluate.force([flags], cause)
-        count = count_of(flags, cause)
-        if not count:
-            return None
-        return _computed(emit_call("positions", flags, size, (), count), cause)
+
+    def found(count: int) -> Value:
+        return emit_call("positions", flags, size, (), count)
+
+    return _at_the_call([flags], found, cause)
 
 
-@contextmanager
-def _section(v: Value) -> Iterator[None]:
-    """Hold the device's lock, and make it current once, for several steps."""
-    if v.device is CPU:
-        yield
-    else:
-        state = evaluate.runtime(v.device)
-        with state.lock, state.backend.batch():
-            yield
+def _at_the_call(operands: list[Value], found: Callable[[int], Value], cause: str) -> Value | None:
+    """Compute flags, the first of some operands, and the node of a count; None if that is 0."""
+    device = operands[0].device
+    if device is CPU:
+        interpret.force(operands)
+        count = count_of(operands[0], cause)
+        if count:
+            v = found(count)
+            interpret.force([v])
+            return v
+        return None
+    state = evaluate.runtime(device)
+    with state.lock, state.backend.batch():
+        evaluate.force(operands, cause)
+        count = count_of(operands[0], cause)
+        if count:
+            v = found(count)
+            v.make_real(_computed(state, v, cause))
+            return v
+        return None
 
 
-@functools.lru_cache(maxsize=512)
-def _launch(device: Device, spec: CallSpec, widths: tuple[int, ...], size: int) -> Launch:
-    """Return the launch of an emit node on a device, for any number of results."""
-    pointers = [Pointer(len(widths), -1, spec.out_dtype.itemsize, 0, "w", "out")]
-    for k, width in enumerate(widths):
-        pointers.append(Pointer(k, k, width, 0, "r", f"in {k}"))
-    key = kernels.emit_key(spec.name.removeprefix("runs_"), spec.out_dtype.itemsize)
-    numbers = [size, _tiles(size)]
-    grid = ceil_div(size, kernels.PART)
-    return Launch(key, pointers, "qq", numbers, grid, kernels.EMIT_THREADS)
-
-
-def _computed(v: Value, cause: str) -> Value:
-    """Compute a node of flagged elements, whose operands are real; return it.
+def _computed(state: evaluate.DeviceRuntime, v: Value, cause: str) -> Storage:
+    """Return the result of an emit node, whose operands are real.
 
     No plan is made: the number of results would be in its key, and may never come again.
     """
-    if v.device is CPU:
-        interpret.force([v])
-        return v
-    state = evaluate.runtime(v.device)
+    offsets = v.offsets or (0,) * len(v.args)
     storages = [a.real for a in v.args]
-    launch = _launch(v.device, v.spec, tuple(a.dtype.itemsize for a in v.args), v.extra)
-    launch.kernel = state.kernel(launch.key)
     upload(state.backend, storages, tuple(range(len(storages))), cause)
-    out = Storage(state.backend, v.nbytes)
-    run = Run(state, [*storages, out], (), v.offsets or (0,) * len(v.args), cause)
-    launch.run(run, (), v.nbytes + sum(a.nbytes for a in v.args))
-    v.make_real(out)
-    return v
+    storages.append(None)
+    if any(offsets) or counters.sinks:
+        places = [k if n else -1 for k, n in enumerate(offsets)]
+        step = _direct_step(v.spec, places, v.extra, v.nbytes)
+        step.run(Run(state, storages, (), offsets, cause))
+        made = storages[-1]
+        assert made is not None
+        return made
+    step = _plain_step(v.device, v.spec, len(offsets), v.extra)
+    step.kernel = state.kernel(step.key)
+    return step.run_plain(state, storages, v.nbytes)
 
 
-def _step(
-    tape: Tape, v: Value, key: TextKey, sizes: list[int], grid: int, block: int, tickets: int = 0
-) -> KernelStep:
-    slot = tape.slots[v]
-    pointers = [Pointer(slot, -1, v.dtype.itemsize, 0, "w", "out")]
-    pointers += [operand_pointer(tape, v, k, f"in {k}") for k in range(len(v.args))]
-    nbytes = v.nbytes + sum(a.nbytes for a in v.args)
-    return KernelStep(
-        key, pointers, [], "q" * len(sizes), sizes, (grid, 1, 1), (block, 1, 1),
-        [Fresh(slot, v.nbytes)], nbytes, outputs=1, tickets=tickets,
-    )  # fmt: skip
+def _direct_step(spec: CallSpec, places: list[int], size: int, nbytes: int) -> KernelStep:
+    """Return the step of an emit node whose operands have the first slots, and its result the next.
+
+    ``places`` are the numbers of the operands' offsets, or -1.
+    """
+    width = spec.out_dtype.itemsize
+    pointers = [Pointer(len(places), -1, width, 0, "w", "out")]
+    for k, place in enumerate(places):
+        pointers.append(Pointer(k, place, width, 0, "r", f"in {k}"))
+    return _emit(spec, pointers, size, Fresh(len(places), nbytes))
+
+
+@functools.lru_cache(maxsize=512)
+def _plain_step(device: Device, spec: CallSpec, operands: int, size: int) -> KernelStep:
+    """Return a device's step for operands without offsets and any number of results."""
+    return _direct_step(spec, [-1] * operands, size, 0)
+
+
+def _emit(spec: CallSpec, pointers: list[Pointer], size: int, fresh: Fresh) -> KernelStep:
+    width = spec.out_dtype.itemsize
+    key = kernels.emit_key(spec.name.removeprefix("runs_"), width)
+    nbytes = fresh.nbytes + size * width
+    grid = (ceil_div(size, kernels.PART), 1, 1)
+    block = (kernels.EMIT_THREADS, 1, 1)
+    numbers = [size, _tiles(size)]
+    return KernelStep(key, pointers, [], "qq", numbers, grid, block, [fresh], nbytes, outputs=1)
+
+
+def _pointers(tape: Tape, v: Value) -> list[Pointer]:
+    out = Pointer(tape.slots[v], -1, v.dtype.itemsize, 0, "w", "out")
+    return [out, *[operand_pointer(tape, v, k, f"in {k}") for k in range(len(v.args))]]
 
 
 def flags_step(tape: Tape, v: Value) -> KernelStep:
     """Flag elements, count them tile by tile, and add up the counts: one launch."""
     dtype, size, heads = v.extra
-    key = kernels.flags_key(dtype, heads)
-    return _step(tape, v, key, [size], _tiles(size), kernels.FLAG_THREADS, tickets=1)
+    fresh = Fresh(tape.slots[v], v.nbytes)
+    grid = (_tiles(size), 1, 1)
+    block = (kernels.FLAG_THREADS, 1, 1)
+    nbytes = size * dtype.itemsize + v.nbytes
+    return KernelStep(
+        kernels.flags_key(dtype, heads), _pointers(tape, v), [], "q", [size], grid, block, [fresh],
+        nbytes, outputs=1, tickets=1,
+    )  # fmt: skip
 
 
 def emit_step(tape: Tape, v: Value) -> KernelStep | EmptyStep:
     """Write what belongs to flagged elements, in order."""
-    size = v.extra
     if v.size == 0:
         return EmptyStep([Fresh(tape.slots[v], 0)])
-    key = kernels.emit_key(v.spec.name.removeprefix("runs_"), v.dtype.itemsize)
-    grid = ceil_div(size, kernels.PART)
-    return _step(tape, v, key, [size, _tiles(size)], grid, kernels.EMIT_THREADS)
+    return _emit(v.spec, _pointers(tape, v), v.extra, Fresh(tape.slots[v], v.nbytes))
 
 
 # The same on the host.
