@@ -294,10 +294,16 @@ class KernelStep:
         # One new output, and pointers to the starts of storages: the arguments are no more.
         self.plain = not (self.moves or self.scalars or extra) and len(self.made) == 1
 
-    def run_plain(self, device: DeviceState, storages: list[Storage | None]) -> Storage:
-        """Do what ``run`` does, for a plain step and without a trace; return the output."""
+    def run_plain(
+        self, device: DeviceState, storages: list[Storage | None], nbytes: int = -1
+    ) -> Storage:
+        """Do what ``run`` does, for a plain step and without a trace; return the output.
+
+        ``nbytes`` is the output's size, where that is known only now.
+        """
         backend = device.backend
-        made = storages[self.made[0]] = Storage(backend, self.sizes[0])
+        size = nbytes if nbytes >= 0 else self.sizes[0]
+        made = storages[self.made[0]] = Storage(backend, size)
         values: list[Any] = []
         for slot in self.slots:
             storage = storages[slot]
@@ -327,7 +333,8 @@ class KernelStep:
         for k, operand, itemsize, shift in self.moves:
             values[k] += ((run.offsets[operand] if operand >= 0 else 0) + shift) * itemsize
         check = run.device.slots.new() if self.checked else None
-        held = self._scratch(run, values, check) if self.scratch or self.checked else None
+        helped = bool(self.scratch) or self.tickets > 0 or self.checked
+        held = self._scratch(run, values, check) if helped else None
         for n in self.scalars:
             value = run.scalars[n]
             if type(value) is complex:

@@ -1,4 +1,4 @@
-"""Hand-written kernels that sort, search and find runs: ``kernels/sort_*.cuh`` and others.
+"""Hand-written kernels that sort and search: ``kernels/sort_*.cuh`` and ``search.cuh``.
 
 Owns how each is specialised; ``graph.sorting`` owns shapes and arguments. The sorting kernels know
 the width of the elements and whether they are floats: all such dtypes, and both directions, share a
@@ -25,9 +25,6 @@ RADIX: Final = 256
 WARP_LIMIT: Final = 128  # the longest row that a warp sorts
 BLOCK_LIMIT: Final = 4096  # and a block in shared memory
 BLOCK_THREADS: Final = 256
-RUN_TILE: Final = 4096
-RUN_THREADS: Final = 256
-RUN_SUM_THREADS: Final = 1024
 
 
 class Pass(NamedTuple):
@@ -134,7 +131,8 @@ _LESS_PART: Final = (
 )
 
 
-def _equal(dtype: DType, a: str, b: str) -> str:
+def equal(dtype: DType, a: str, b: str) -> str:
+    """Return the CUDA C that says whether two elements of a dtype are equal."""
     return f"lz_eq({a}, {b})" if dtype.kind == "c" else f"{a} == {b}"
 
 
@@ -143,41 +141,8 @@ def search_key(name: str, dtype: DType) -> TextKey:
     definitions = [
         f"typedef {dt.c_type(dtype)} LZ_T;",
         f"LZ_FN bool lz_less(LZ_T a, LZ_T b) {{ return {_LESS.get(dtype.kind, 'a < b')}; }}",
-        f"LZ_FN bool lz_equal(LZ_T a, LZ_T b) {{ return {_equal(dtype, 'a', 'b')}; }}",
+        f"LZ_FN bool lz_equal(LZ_T a, LZ_T b) {{ return {equal(dtype, 'a', 'b')}; }}",
     ]
     part = _LESS_PART if dtype.kind == "c" else ""
     text = f"{prelude(True)}{part}{chr(10).join(definitions)}\n{kernel_text('search.cuh')}"
     return TextKey(name, f"lz_{name}", text)
-
-
-_EMITS: Final = {
-    "values": "if (flag) out[rank] = in[i];",
-    "starts": "if (flag) out[rank] = i; if (i == n - 1) out[rank + flag] = n;",
-    "positions": "if (flag) out[rank] = i;",
-    "inverse": "out[picks[i]] = rank + flag - 1;",
-}
-
-
-def run_key(mode: str, dtype: DType, heads: bool) -> TextKey:
-    """Return a kernel over flagged elements of a dtype: the heads of runs, or what is not zero.
-
-    ``mode`` is ``count``, ``offsets``, or what is emitted: the flagged ``values`` or their
-    ``positions``; ``starts``, positions with the array's length behind them; ``inverse``, each
-    element's run at the place that ``picks`` names.
-    """
-    same = _equal(dtype, "in[i]", "in[i - 1]")
-    zero = {"c": "in[i].re == 0 && in[i].im == 0"}.get(dtype.kind, "in[i] == 0")
-    flag = f"i == 0 || !({same})" if heads else f"!({zero})"
-    out = dt.c_type(dtype) if mode == "values" else "long long"
-    definitions = [
-        f"typedef {dt.c_type(dtype)} LZ_T;",
-        f"typedef {out} LZ_OUT;",
-        f"#define LZ_FLAG(in, i) ({flag})",
-        f"#define LZ_EMIT {_EMITS.get(mode, '')}",
-        f"#define LZ_THREADS {RUN_THREADS}",
-        f"#define LZ_ITEMS {RUN_TILE // RUN_THREADS}",
-        f"#define LZ_SUM_THREADS {RUN_SUM_THREADS}",
-    ]
-    text = f"{prelude(True)}{chr(10).join(definitions)}\n{kernel_text('runs.cuh')}"
-    function = mode if mode in ("count", "offsets") else "emit"
-    return TextKey(f"runs {mode}", f"lz_run_{function}", text)

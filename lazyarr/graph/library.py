@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from .._devices import CPU
@@ -157,7 +156,5 @@ def control_read(value: Value, cause: str) -> npt.NDArray[Any]:
     if storage.backend is None:
         return host_view(storage, value.dtype, contiguous(value.shape))
     storage.verify()
-    found = np.empty(value.shape, value.dtype)
-    data = found.reshape(-1).view(np.uint8)
-    transfer.copy(storage.backend, "d2h", storage.ptr, data, cause, control=True)
-    return found
+    data = transfer.control_read(storage.backend, storage.ptr, value.nbytes, cause)
+    return data.view(value.dtype).reshape(value.shape)

@@ -76,9 +76,9 @@ class ErrorSlots:
             if self.backend.many_streams:
                 for stream in {check.stream for check in pending}:
                     self.backend.wait_for_stream(stream)
-            found = np.empty((len(pending), SLOT_BYTES // 8), np.int64)
-            data: Any = found.reshape(-1).view(np.uint8)
-            transfer.copy(self.backend, "d2h", self._storage.ptr, data, "index check", control=True)
+            nbytes = len(pending) * SLOT_BYTES
+            data = transfer.control_read(self.backend, self._storage.ptr, nbytes, "index check")
+            found: Any = data.view(np.int64).reshape(len(pending), -1)
             self._pending = []
             for check, slot in zip(pending, found.tolist(), strict=True):
                 check.done = True

@@ -206,6 +206,7 @@ def test_what_depends_on_a_bad_index_raises_and_nothing_else(kernel_device: str)
         lambda: np.asarray(result @ result),
         lambda: xp.nonzero(result),
         lambda: result[result > 0],
+        lambda: np.asarray(result[table[:3] >= 0]),
         lambda: xp.linalg.det(xp.reshape(result, (3, 1, 1))),
         lambda: into.__setitem__(slice(0, 3), result),
         lambda: np.asarray(mostly),

@@ -391,6 +391,19 @@ def runs_and_searches() -> Result:
     ]  # fmt: skip
 
 
+@program
+def masks() -> Result:
+    mask = data(20_000, dtype="int8", seed=3) % 3 != 0
+    m = xp.asarray(mask)
+    result: Result = [(xp.nonzero(m[3:])[0], np.flatnonzero(mask[3:]))]
+    for dtype in ("int8", "uint16", "float32", "int64"):
+        a = data(20_000, dtype=dtype)
+        x = xp.asarray(a)
+        result += [(x[m], a[mask]), (x[1:][m[:-1]], a[1:][mask[:-1]])]
+    c = data(20_000).astype("complex128")
+    return [*result, (xp.asarray(c)[m], c[mask])]
+
+
 def templates_of(key: KernelKey) -> set[str]:
     """Return the templates that a kernel uses."""
     if isinstance(key, MapKey):
@@ -432,5 +445,6 @@ TEMPLATES = {
     "passes output run", "passes output each", "passes output row",
     "lz_scan_short", "lz_scan_long", "lz_transpose",
     "lz_sort_warp", "lz_sort_block", "lz_sort_count", "lz_sort_plan", "lz_sort_pass",
-    "lz_run_count", "lz_run_offsets", "lz_run_emit", "lz_searchsorted", "lz_isin",
+    "lz_run_flags", "lz_run_values", "lz_run_positions", "lz_run_inverse",
+    "lz_searchsorted", "lz_isin",
 }  # fmt: skip

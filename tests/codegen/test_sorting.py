@@ -9,7 +9,7 @@ import pytest
 
 import lazyarr as xp
 from lazyarr import _dtypes as dt
-from lazyarr.codegen import sorting
+from lazyarr.codegen import runs, sorting
 from lazyarr.runtime import nvrtc
 from tests.runtime.test_nvrtc import needs_nvrtc
 
@@ -31,11 +31,23 @@ def test_nvrtc_takes_every_kind(dtype: np.dtype[Any], pairs: bool) -> None:
 
 
 @needs_nvrtc
+def test_nvrtc_takes_flags_and_what_is_written_for_them() -> None:
+    for dtype in (dt.bool_, dt.int8, dt.float32, dt.complex128):
+        for heads in (False, True):
+            assert nvrtc.compile_cubin(runs.flags_key(dtype, heads).text, "sm_90")
+    for width in (1, 2, 4, 8, 16):
+        assert nvrtc.compile_cubin(runs.emit_key("values", width).text, "sm_90")
+    for mode in ("positions", "inverse"):
+        assert nvrtc.compile_cubin(runs.emit_key(mode, 8).text, "sm_90")
+
+
+@needs_nvrtc
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100"])
 def test_nvrtc_takes_the_widest_for_other_architectures(arch: str) -> None:
     assert nvrtc.compile_cubin(sorting.radix_sort_keys(dt.float64, True, WIDE)[2].text, arch)
     assert nvrtc.compile_cubin(sorting.block_sort_key(dt.float64, True, 4096).text, arch)
-    assert nvrtc.compile_cubin(sorting.run_key("starts", dt.complex128, True).text, arch)
+    assert nvrtc.compile_cubin(runs.flags_key(dt.complex128, True).text, arch)
+    assert nvrtc.compile_cubin(runs.emit_key("starts", 8).text, arch)
     assert nvrtc.compile_cubin(sorting.search_key("isin", dt.complex128).text, arch)
 
 
