@@ -7,7 +7,7 @@
 // combine top to bottom, the groups in a tree.
 
 #define LZ_MOST_SLOTS 4  // that a thread waits for: a block has at least 8 threads a column
-#define LZ_RESIDENT (sizeof(LZ_A) <= 4 ? 4 : sizeof(LZ_A) <= 8 ? 3 : 2)  // blocks, for registers
+#define LZ_RESIDENT (sizeof(LZ_A) < 16 ? 3 : 2)  // blocks that have to find registers
 
 struct LzThreadReader {
   static __device__ __forceinline__ bool publishes() { return true; }

@@ -43,9 +43,11 @@ def tile(spec: ReduceSpec) -> int:
     return WARPS * _most_chunks(spec) * chunk(spec)
 
 
-def thread_rows(spec: ReduceSpec) -> int:
-    """Return how many rows of a column a thread takes."""
-    return 8 if widest(spec) == 16 else 16
+def thread_rows(spec: ReduceSpec, n: int, width: int) -> int:
+    """Return how many rows of a column a thread takes, in tiles of ``width`` columns."""
+    rows = 8 if widest(spec) == 16 else 16
+    more = n > THREADS // width * rows and widest(spec) <= 4
+    return 2 * rows if more else rows
 
 
 def span(spec: ReduceSpec) -> int:
@@ -77,14 +79,19 @@ def long_rows_key(spec: ReduceSpec, initial: bool) -> TextKey:
     return _rows(spec, initial, True, WARPS, _most_chunks(spec))
 
 
-def columns_key(spec: ReduceSpec, initial: bool, staged: bool, look_back: bool) -> TextKey:
-    """Return the scan down columns by tiles; ``staged``: of fewer than ``NEIGHBOURS`` columns."""
+def columns_key(
+    spec: ReduceSpec, initial: bool, rows: int, staged: bool, look_back: bool
+) -> TextKey:
+    """Return the scan down columns by tiles, with so many rows a thread.
+
+    ``staged``: a tile has fewer than ``NEIGHBOURS`` columns.
+    """
     return _key(
         "lz_scan_long_columns" if look_back else "lz_scan_columns",
         "scan_columns.cuh",
         spec,
         initial,
-        f"#define LZ_ROWS {thread_rows(spec)}",
+        f"#define LZ_ROWS {rows}",
         f"#define LZ_STAGED {int(staged)}",
         f"#define LZ_LOOK_BACK {int(look_back)}",
     )

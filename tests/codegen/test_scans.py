@@ -34,7 +34,9 @@ def forms(spec: ReduceSpec, initial: bool) -> list[Any]:
     keys += [scans.long_rows_key(spec, initial), scans.walk_key(spec, initial)]
     keys += [scans.small_key(spec, initial)]
     for staged in (False, True):
-        keys += [scans.columns_key(spec, initial, staged, long) for long in (False, True)]
+        few, more = (scans.thread_rows(spec, n, 32) for n in (1, 10_000))
+        keys.append(scans.columns_key(spec, initial, few, staged, False))
+        keys.append(scans.columns_key(spec, initial, more, staged, True))
     return keys
 
 
@@ -57,7 +59,9 @@ def test_nvrtc_takes_the_widest_for_other_architectures(arch: str) -> None:
 def kernel_of(shape: tuple[int, ...], axis: int, dtype: Any = xp.float32) -> str:
     """Return the function that scans a shape."""
     with xp.default_device("sim"):
-        total = xp.cumulative_sum(xp.empty(shape, dtype=dtype), axis=axis)
+        x = xp.empty(shape, dtype=dtype)
+        xp.evaluate(x)
+        total = xp.cumulative_sum(x, axis=axis)
         _, plan, _ = evaluate.plan_for([total._cell.value])
     assert len(plan.steps) == 1
     return str(plan.steps[0][0].key.function)
@@ -72,13 +76,14 @@ def kernel_of(shape: tuple[int, ...], axis: int, dtype: Any = xp.float32) -> str
         ((9, 8192), 1, "lz_scan_rows"),
         ((9, 8193), 1, "lz_scan_long"),
         ((1 << 20,), 0, "lz_scan_long"),
-        ((500, 31), 0, "lz_scan_columns"),
+        ((600, 3), 0, "lz_scan_columns"),
         ((100, 31), 0, "lz_scan_small"),
         ((1 << 20, 2), 0, "lz_scan_long_columns"),
         ((16, 32), 0, "lz_scan_walk"),
         ((128, 32), 0, "lz_scan_columns"),
-        ((129, 32), 0, "lz_scan_long_columns"),
-        ((2, 300, 70_000), 1, "lz_scan_walk"),
+        ((256, 32), 0, "lz_scan_columns"),
+        ((257, 32), 0, "lz_scan_long_columns"),
+        ((2, 40, 65_536), 1, "lz_scan_walk"),
     ],
 )
 def test_which_kernel(shape: tuple[int, ...], axis: int, function: str) -> None:
@@ -121,7 +126,7 @@ class LookBack:
         if reader == "warp":
             key = scans.long_rows_key(spec, False)
         else:
-            key = scans.columns_key(spec, False, False, True)
+            key = scans.columns_key(spec, False, 16, False, True)
         name, fold = READERS[reader]
         text = key.text + LOOK_BACK.replace("FOLD", fold).replace("READER", name)
         self.function = xp.SourceModule(text, no_extern_c=True).get_function("look_back")
@@ -159,7 +164,7 @@ class LookBack:
             xp.Out(out), xp.InOut(state), *numbers, self.dtype.type(own),
             grid=(1,), block=(self.threads,),
         )  # fmt: skip
-        self.slots = np.asarray(state)[scans.HEADER_WORDS :].reshape(self.slots.shape)
+        self.slots = np.array(state)[scans.HEADER_WORDS :].reshape(self.slots.shape)
         got = np.unique(np.asarray(out))
         assert got.size == 1
         return float(got[0])
