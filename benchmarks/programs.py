@@ -64,7 +64,7 @@ def host_times(libraries: Sequence[Any]) -> list[Figure]:
     for name, (program, bar) in programs.items():
         runs = {}
         for library in chosen:
-            arrays = [library.array(x) for x in inputs]
+            arrays = [library.array(Ours().copy(x)) for x in inputs]
             if library.name == "lazyarr":
                 runs[library.name] = lambda p=program, x=arrays: xp.evaluate(p(*x))
             else:
@@ -107,12 +107,12 @@ def jacobi(libraries: Sequence[Any]) -> list[Figure]:
         assert (counts.launches, counts.h2d, counts.d2h) == (2, 0, 0), counts
         programs = {"lazyarr": Program(lambda n, u=u, v=v: _own_step(u, v), xp.synchronize)}
         if cupy is not None:
-            cu, cv, ku, kv = (cupy.copy(cupy.array(start)) for _ in range(4))
+            cu, cv, ku, kv = (cupy.array(Ours().copy(start)) for _ in range(4))
             mine, other = (xp.asarray(start, copy=True) for _ in range(2))
             for _ in range(3):
                 step(ku, kv)
                 step(mine, other)
-            assert bool((cupy.array(mine) == ku).all())
+            assert bool((cupy.array(Ours().copy(mine)) == ku).all())
             programs["cupy"] = cupy.program(lambda m, u, v: step(u, v), [(cu, cv)])
         times = compare(programs)
         against = {}
@@ -292,7 +292,7 @@ def by_size(libraries: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
             programs = {}
             for library in (Ours(), *libraries):
                 if not library.only_special:
-                    arrays = [tuple(map(library.array, inputs))]
+                    arrays = [tuple(library.array(Ours().copy(x)) for x in inputs)]
                     programs[library.name] = library.program(function, arrays)
             times = compare(programs, 3)
             points.append({"elements": n, "times": {k: t.wall for k, t in times.items()}})

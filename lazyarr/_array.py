@@ -20,6 +20,7 @@ from . import _dtypes as dt
 from ._devices import CPU, Device, parse_device
 from ._dtypes import DType
 from ._promotion import result_dtype, scalar_dtype, scalar_value
+from ._statements import is_statement
 from .graph import evaluate, indexing, read, views
 from .graph.node import MAX_WORK, Cell, Value, const
 from .graph.optable import OPS, Op, Spec
@@ -279,7 +280,7 @@ class Array:
         return _advanced_get(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        temporary = _references(value) <= _TEMPORARY
+        temporary = _references(value) <= _TEMPORARY and is_statement(_FILE)
         if not views.is_basic_key(key):
             _advanced_set(self, key, value)
             return
@@ -722,7 +723,7 @@ def _squares(dtype: DType, exponent: Any) -> bool:
 
 
 def in_place(op: Op, x: Array, y: Any) -> Any:
-    temporary = _references(y) <= _TEMPORARY_OPERAND
+    temporary = _references(y) <= _TEMPORARY_OPERAND and is_statement(_FILE)
     result = binary(op, x, y)
     if temporary and type(y) is Array and result is not NotImplemented:
         _let_go(y)
@@ -810,6 +811,7 @@ def _cell_references(array: Array) -> int:
 _TEMPORARY: Final = _temporary_references("probe[0] =")
 _TEMPORARY_OPERAND: Final = _temporary_references("probe +=")
 _CELL_ALONE: Final = _cell_references(Array(const(0, dt.bool_, (), CPU)))
+_FILE: Final = __file__
 _NOTHING: Final = Cell(const(0, dt.bool_, (), CPU))
 # NumPy's names of the element-wise functions, where they differ from the standard's.
 _UFUNC_NAMES = {

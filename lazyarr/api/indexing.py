@@ -534,6 +534,7 @@ def control_scalar(x: Array, cause: str) -> Any:
     offset = x.view.offset
     if storage.location is HOST:
         return read_host(value, x.dtype, View(offset, (), ()), cause, explicit=True).item()
+    storage.verify()
     at = storage.ptr + offset * x.itemsize
     assert storage.backend is not None
     data = transfer.control_read(storage.backend, at, x.itemsize, cause)

@@ -5,7 +5,7 @@ Owns the source text of each; the graph's steps own shapes and arguments.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _dtypes as dt
 from .._kernel_files import kernel_text
@@ -33,12 +33,41 @@ def scan_key(spec: ReduceSpec, length: int) -> TextKey:
     return TextKey(f"scan {spec.op.name}", function, text)
 
 
-def transpose_key(itemsize: int, batch: int, tile: int, lines: int) -> TextKey:
+class Tile(NamedTuple):
+    """The tile of a transposing copy, and the threads that move it."""
+
+    rows: int
+    columns: int
+    threads: int
+
+
+def transpose_tile(itemsize: int, rows: int, columns: int, aligned: bool) -> Tile:
+    """Return the tile for lines of ``rows`` elements that become lines of ``columns``.
+
+    ``aligned``: all lines start at sectors of memory. Where they do not, longer pieces are stored,
+    for a piece's two ends are sectors that are stored in part. Measured on an H200.
+    """
+    if itemsize == 16 or min(rows, columns) < 64:
+        return Tile(32, 32, 256)
+    if itemsize <= 2:
+        return Tile(64, 64, 256)
+    if itemsize == 4 and not aligned and columns >= 128:
+        return Tile(32, 128, 512)
+    return Tile(64, 64, 512)
+
+
+def transpose_key(itemsize: int, batch: int, tile: Tile) -> TextKey:
     """Return the tiled copy for elements of a size, with further axes besides the two."""
     if itemsize == 16:
         definition = "struct alignas(16) LZ_T { unsigned long long a, b; };"
     else:
         definition = f"typedef {_BY_SIZE[itemsize]} LZ_T;"
-    sizes = f"#define LZ_BATCH {batch}\n#define LZ_TILE {tile}\n#define LZ_LINES {lines}"
-    text = f"{definition}\n{sizes}\n{kernel_text('transpose.cuh')}"
+    definitions = [
+        definition,
+        f"#define LZ_BATCH {batch}",
+        f"#define LZ_ROWS {tile.rows}",
+        f"#define LZ_COLUMNS {tile.columns}",
+        f"#define LZ_THREADS {tile.threads}",
+    ]
+    text = "\n".join([*definitions, kernel_text("transpose.cuh")])
     return TextKey("transpose", "lz_transpose", text)

@@ -1,7 +1,8 @@
 """Hand-written kernels that sort and search: ``kernels/sort_*.cuh`` and ``search.cuh``.
 
 Owns how each is specialised; ``graph.sorting`` owns shapes and arguments. The sorting kernels know
-the width of the elements only: all dtypes of a width, and both directions, share a kernel.
+the width of the elements and whether they are floats: all such dtypes, and both directions, share a
+kernel.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ RADIX: Final = 256
 WARP_LIMIT: Final = 128  # the longest row that a warp sorts
 BLOCK_LIMIT: Final = 4096  # and a block in shared memory
 BLOCK_THREADS: Final = 256
-PASS_THREADS: Final = 384
+
+
+class Pass(NamedTuple):
+    """A block of a pass of the radix sort: its threads, the elements of each, blocks on an SM."""
+
+    threads: int
+    items: int
+    blocks: int
 
 
 class Carried(NamedTuple):
@@ -34,18 +42,20 @@ class Carried(NamedTuple):
     indices: int
 
 
-def order_of(dtype: DType, descending: bool) -> tuple[int, int]:
-    """Return the parameters that turn an element's bits into its key: ``flip``, ``floating``."""
+def flip_of(dtype: DType, descending: bool) -> int:
+    """Return the bits to turn over in an element's key: ``flip`` of the kernels."""
     ones = (1 << 8 * dtype.itemsize) - 1
     sign = (ones >> 1) + 1 if dtype.kind == "i" else 0
-    return sign ^ (ones if descending else 0), int(dtype.kind == "f")
+    return sign ^ (ones if descending else 0)
 
 
-def _sort_text(file: str, width: int, pairs: bool, threads: int, items: int, *more: str) -> str:
+def _sort_text(file: str, dtype: DType, pairs: bool, threads: int, items: int, *more: str) -> str:
+    width = dtype.itemsize
     out = "long long" if pairs else _WORDS[width]
     definitions = [
         f"#define LZ_WORD {_WORDS[width]}",
         f"#define LZ_KEY {_WORDS[max(width, 4)]}",
+        f"#define LZ_FLOATING {int(dtype.kind == 'f')}",
         f"#define LZ_INFINITY {_INFINITIES[width]}",
         f"#define LZ_PAIRS {int(pairs)}",
         f"#define LZ_OUT {out}",
@@ -69,32 +79,38 @@ def _items(length: int, of: int) -> int:
     return items
 
 
-def warp_sort_key(width: int, pairs: bool, length: int) -> TextKey:
+def warp_sort_key(dtype: DType, pairs: bool, length: int) -> TextKey:
     """Return the kernel that sorts rows of at most ``WARP_LIMIT`` elements."""
-    text = _sort_text("sort_warp.cuh", width, pairs, BLOCK_THREADS, _items(length, 32))
+    text = _sort_text("sort_warp.cuh", dtype, pairs, BLOCK_THREADS, _items(length, 32))
     return TextKey(_name(pairs), "lz_sort_warp", text)
 
 
-def block_sort_key(width: int, pairs: bool, length: int) -> TextKey:
+def block_sort_key(dtype: DType, pairs: bool, length: int) -> TextKey:
     """Return the kernel that sorts rows of at most ``BLOCK_LIMIT`` elements."""
     items = _items(length, BLOCK_THREADS)
-    text = _sort_text("sort_block.cuh", width, pairs, BLOCK_THREADS, items)
+    text = _sort_text("sort_block.cuh", dtype, pairs, BLOCK_THREADS, items)
     return TextKey(_name(pairs), "lz_sort_block", text)
 
 
-def pass_items(width: int, carried: Carried, pairs: bool) -> int:
-    """Return how many elements a thread of a pass takes: the tile fits static shared memory."""
-    return 12 if width == 8 or (pairs and carried.indices == 8) else 18
+def pass_of(width: int, carried: Carried, pairs: bool) -> Pass:
+    """Return the block of a pass: the tile fits static shared memory."""
+    if width == 8 or (pairs and carried.indices == 8):
+        return Pass(384, 12, 3)
+    return Pass(384, 23, 2) if pairs else Pass(512, 20, 2)
 
 
-def radix_sort_keys(width: int, pairs: bool, carried: Carried) -> tuple[TextKey, TextKey, TextKey]:
+def radix_sort_keys(
+    dtype: DType, pairs: bool, carried: Carried
+) -> tuple[TextKey, TextKey, TextKey]:
     """Return the kernels that sort long rows: counting, planning, and one pass."""
+    block = pass_of(dtype.itemsize, carried, pairs)
     text = _sort_text(
         "sort_radix.cuh",
-        width,
+        dtype,
         pairs,
-        PASS_THREADS,
-        pass_items(width, carried, pairs),
+        block.threads,
+        block.items,
+        f"#define LZ_BLOCKS {block.blocks}",
         f"#define LZ_COUNT {_WORDS[carried.counts]}",
         f"#define LZ_INDEX {_WORDS[carried.indices]}",
     )

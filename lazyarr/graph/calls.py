@@ -15,7 +15,7 @@ import numpy as np
 from .. import ledger
 from ..codegen.emit import BLOCK
 from ..codegen.handwritten import scan_key
-from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
+from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, work_details
 from ..runtime import host_library
 from ..runtime.base import Backend, LibraryCall, MatmulCall, Operand
 from ..storage.storage import Storage
@@ -79,9 +79,17 @@ class MatmulStep:
             )  # fmt: skip
             ledger.counters.library_calls += 1
             if before is not None:
-                event = ledger.Event("library", self.name, self.nbytes, run.cause)
-                event.details["events"] = (before, run.backend.record())
+                clock = ledger.Clock(run.backend, before, run.backend.record())
+                event = library_event(self.name, clock, run.cause, self.nbytes, out.nbytes)
                 ledger.emit(event, started)
+
+
+def library_event(
+    name: str, clock: ledger.Clock, cause: str, nbytes: int, written: int
+) -> ledger.Event:
+    """Return the event of one library call; where the library keeps its binaries is its own."""
+    details = work_details(clock, (name,), nbytes, written)
+    return ledger.Event("library", name, nbytes, cause, details=details, clock=clock)
 
 
 def run_library(backend: Backend, call: LibraryCall, cause: str) -> None:
@@ -92,9 +100,9 @@ def run_library(backend: Backend, call: LibraryCall, cause: str) -> None:
     ledger.counters.library_calls += 1
     if before is not None:
         nbytes = sum(x.nbytes for x in (*call.inputs, *call.outputs))
-        event = ledger.Event("library", call.name, nbytes, cause)
-        event.details["events"] = (before, backend.record())
-        ledger.emit(event, started)
+        written = sum(x.nbytes for x in call.outputs)
+        clock = ledger.Clock(backend, before, backend.record())
+        ledger.emit(library_event(call.name, clock, cause, nbytes, written), started)
 
 
 class LibraryStep:

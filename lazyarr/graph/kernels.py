@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._dtypes import int64
 from ..codegen.emit import BLOCK, is_flat, magic
-from ..codegen.handwritten import transpose_key
+from ..codegen.handwritten import transpose_key, transpose_tile
 from ..codegen.key import (
     Apply,
     BoxKey,
@@ -37,7 +37,8 @@ from .geometry import Access, collapse, is_scalar, needs_wide, plan_map, plan_re
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
 
-_TILE = 32
+_TILE = 32  # the shortest line that is worth a tile
+_SECTOR = 32  # bytes that memory moves at least
 _MOST_BLOCKS = 2**31 - 1
 _MOST_TILED = 2**40  # the tiles of more elements have no 32-bit number
 
@@ -292,6 +293,7 @@ def map_step(
         fresh,
         traffic(shape, accesses),
         outputs=len(roots),
+        stored=traffic(shape, [a for a, t in zip(accesses, outputs, strict=False) if t]),
     )
 
 
@@ -345,10 +347,11 @@ def transpose_step(
     if sizes[r] < _TILE or sizes[-1] < _TILE or math.prod(sizes) >= _MOST_TILED:
         return None
     size = root.dtype.itemsize
-    tile = _TILE if size == 16 or min(sizes[r], sizes[-1]) < 2 * _TILE else 2 * _TILE
-    lines = 4 if tile > _TILE and size <= 2 else 8
-    row_tiles, column_tiles = ceil_div(sizes[r], tile), ceil_div(sizes[-1], tile)
     rest = [d for d in range(len(sizes) - 1) if d != r]
+    jumps = [into[-1], out[r], *[s for d in rest for s in (into[d], out[d])]]
+    aligned = not source.misaligned and all(s * size % _SECTOR == 0 for s in jumps)
+    tile = transpose_tile(size, sizes[r], sizes[-1], aligned)
+    row_tiles, column_tiles = ceil_div(sizes[r], tile.rows), ceil_div(sizes[-1], tile.columns)
     tail = [sizes[r], sizes[-1], into[-1], out[r], row_tiles, column_tiles]
     tail += [*[into[d] for d in rest], 0, *[out[d] for d in rest], 0]
     count = (len(rest) + 2) // 2 * 2
@@ -356,13 +359,13 @@ def transpose_step(
     codes = "qqqqII" + "q" * (2 * len(rest) + 2) + "I" * count
     slot = tape.slots[root]
     return KernelStep(
-        transpose_key(size, len(rest), tile, lines),
+        transpose_key(size, len(rest), tile),
         [Pointer(slot, -1, size, 0, "w", "out"), source_pointer(0, source)],
         [],
         codes,
         tail,
         (row_tiles * column_tiles * math.prod(sizes[d] for d in rest), 1, 1),
-        (tile, lines, 1),
+        (tile.threads, 1, 1),
         [Fresh(slot, root.nbytes)],
         2 * root.nbytes,
         outputs=1,

@@ -91,6 +91,7 @@ def _on_device(
     for value, shape in inputs:
         storage = value.real
         assert storage is not None
+        storage.verify()
         storage.device_read(cause)
         if state.backend.many_streams:
             storage.join_stream()
@@ -154,5 +155,6 @@ def control_read(value: Value, cause: str) -> npt.NDArray[Any]:
     storage = evaluate.real_storage(value, cause)
     if storage.backend is None:
         return host_view(storage, value.dtype, contiguous(value.shape))
+    storage.verify()
     data = transfer.control_read(storage.backend, storage.ptr, value.nbytes, cause)
     return data.view(value.dtype).reshape(value.shape)

@@ -102,6 +102,7 @@ def _part(
     storage: Storage, dtype: DType, view: View, low: int, high: int, cause: str, explicit: bool
 ) -> npt.NDArray[Any]:
     """Download one gapless stretch of a storage; it says nothing about the rest."""
+    storage.verify()
     size = dtype.itemsize
     if not explicit:
         guard.check("d2h", (high - low) * size, cause)

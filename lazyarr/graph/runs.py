@@ -27,7 +27,7 @@ import numpy.typing as npt
 from .. import _dtypes as dt
 from .._devices import CPU, Device
 from ..codegen import runs as kernels
-from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, upload
+from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, run_watched, upload
 from ..ledger import counters
 from ..storage import transfer
 from ..storage.storage import Storage
@@ -86,6 +86,7 @@ def count_of(flags: Value, cause: str) -> int:
     if storage.backend is None:
         assert storage.host is not None
         return int(storage.host.view(np.int64)[-1])
+    storage.verify()
     at = storage.ptr + storage.nbytes - 8
     data = transfer.control_read(storage.backend, at, 8, f"count of {cause}")
     return int(data.view(np.int64).item())
@@ -143,10 +144,15 @@ def _computed(state: evaluate.DeviceRuntime, v: Value, cause: str) -> Storage:
     storages = [a.real for a in v.args]
     upload(state.backend, storages, tuple(range(len(storages))), cause)
     storages.append(None)
-    if any(offsets) or counters.sinks:
+    watched = state.slots.watch
+    if any(offsets) or counters.sinks or watched:
         places = [k if n else -1 for k, n in enumerate(offsets)]
         step = _direct_step(v.spec, places, v.extra, v.nbytes)
-        step.run(Run(state, storages, (), offsets, cause))
+        run = Run(state, storages, (), offsets, cause)
+        if watched:
+            run_watched(step, run)
+        else:
+            step.run(run)
         made = storages[-1]
         assert made is not None
         return made

@@ -92,27 +92,28 @@ def sort_step(tape: Tape, v: Value) -> Step:
     rows = math.prod(v.shape[:-1])
     if n == 0 or rows == 0:
         return EmptyStep([Fresh(tape.slots[v], 0)])
-    order = kernels.order_of(dtype, descending)
-    width = dtype.itemsize
+    flip = kernels.flip_of(dtype, descending)
     if n > kernels.BLOCK_LIMIT:
-        return _radix_step(tape, v, pairs, width, rows, n, order)
+        return _radix_step(tape, v, pairs, dtype, rows, n, flip)
     if n <= kernels.WARP_LIMIT:
-        key = kernels.warp_sort_key(width, pairs, n)
+        key = kernels.warp_sort_key(dtype, pairs, n)
         grid = ceil_div(rows, kernels.BLOCK_THREADS // 32)
     else:
-        key = kernels.block_sort_key(width, pairs, n)
+        key = kernels.block_sort_key(dtype, pairs, n)
         grid = rows
-    return _single(tape, v, key, "qqQi", [rows, n, *order], grid, kernels.BLOCK_THREADS)
+    return _single(tape, v, key, "qqQ", [rows, n, flip], grid, kernels.BLOCK_THREADS)
 
 
 def _radix_step(
-    tape: Tape, v: Value, pairs: bool, width: int, rows: int, n: int, order: tuple[int, int]
+    tape: Tape, v: Value, pairs: bool, dtype: DType, rows: int, n: int, flip: int
 ) -> MultiStep:
     carried = kernels.Carried(4 if n < NARROW_COUNTS else 8, 4 if n < NARROW_INDICES else 8)
-    count_key, plan_key, pass_key = kernels.radix_sort_keys(width, pairs, carried)
+    count_key, plan_key, pass_key = kernels.radix_sort_keys(dtype, pairs, carried)
     fresh, out = _output(tape, v)
     source = operand_pointer(tape, v, 0, "in")
-    tiles = ceil_div(n, kernels.PASS_THREADS * kernels.pass_items(width, carried, pairs))
+    width = dtype.itemsize
+    block = kernels.pass_of(width, carried, pairs)
+    tiles = ceil_div(n, block.threads * block.items)
     part = max(ceil_div(n, max(1, _COUNTING_PARTS // rows)), kernels.BLOCK_LIMIT)
     part = min(part, _MOST_IN_A_PART)
     parts = ceil_div(n, part)
@@ -132,8 +133,8 @@ def _radix_step(
     states = (Scratch(zeros, first_state), Scratch(spare))
     launches = [
         Launch(
-            count_key, [Scratch(zeros, starts), source], "qqqQi",
-            [n, part, parts, *order], rows * parts, kernels.RADIX,
+            count_key, [Scratch(zeros, starts), source], "qqqQ",
+            [n, part, parts, flip], rows * parts, kernels.RADIX,
         ),
         Launch(plan_key, [Scratch(zeros, starts), Scratch(plan)], "q", [n], rows, kernels.RADIX),
     ]  # fmt: skip
@@ -142,14 +143,16 @@ def _radix_step(
             out, Scratch(a), Scratch(b), Scratch(a_index), Scratch(zeros), states[p % 2],
             states[1 - p % 2], Scratch(zeros, starts), Scratch(plan), source,
         ]  # fmt: skip
-        numbers = [n, tiles, *order, p]
-        launch = Launch(pass_key, pointers, "qqQii", numbers, rows * tiles, kernels.PASS_THREADS)
+        numbers = [n, tiles, flip, p]
+        launch = Launch(pass_key, pointers, "qqQi", numbers, rows * tiles, block.threads)
         launches.append(launch)
     moved = elements * width * (1 + 2 * width)
+    kept = elements * width * (width - 1)
     if pairs:
         moved += elements * (2 * carried.indices * (width - 1) + 8)
+        kept = elements * (width * width + carried.indices * (width - 1))
     name = "argsort" if pairs else "sort"
-    return MultiStep(name, [fresh], launches, moved, scratch, zeroed=1)
+    return MultiStep(name, [fresh], launches, moved, scratch, zeroed=1, carried=kept)
 
 
 def search_step(tape: Tape, v: Value) -> Step:
@@ -173,7 +176,8 @@ HostArray = npt.NDArray[Any]
 def _order_keys(x: HostArray, descending: bool) -> HostArray:
     """Return unsigned integers that order as the elements do; the kernels' rule."""
     dtype: DType = x.dtype
-    flip, floating = kernels.order_of(dtype, descending)
+    flip = kernels.flip_of(dtype, descending)
+    floating = dtype.kind == "f"
     word = np.dtype(f"u{dtype.itemsize}")
     bits: HostArray = np.ascontiguousarray(x).view(word)
     ones = ~word.type(0)

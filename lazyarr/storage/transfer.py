@@ -54,7 +54,7 @@ def copy(
         kind = "control" if control else "copy"
         event = ledger.Event(kind, direction, host.nbytes, cause)
         if before is not None:
-            event.details["events"] = (before, after)
+            event.clock = ledger.Clock(backend, before, after)
         ledger.emit(event, started)
 
 

@@ -189,3 +189,18 @@ def test_rows_by_a_mask(device: str) -> None:
     x[m] = xp.asarray(rows)
     want[mask] = rows
     check(x, want)
+
+
+def test_an_index_out_of_range_behind_a_mask_or_its_elements(kernel_device: str) -> None:
+    data = np.arange(40.0)
+    x, m = xp.asarray(data), xp.asarray(data % 2 == 0)
+    good = xp.asarray(np.arange(40)) + 0
+    bad = good + 1
+    check(x[m[good]], data[::2])
+    check(x[good][m], data[::2])
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index 40 is out of bounds"):
+            x[m[bad]]
+        with pytest.raises(IndexError, match="index 40 is out of bounds"):
+            np.asarray(x[bad][m])
+    check(x[m], data[::2])

@@ -231,7 +231,7 @@ def test_launches_and_copies_of_searches(kernel_device: str) -> None:
         for result, launches, control in (
             (lambda: xp.searchsorted(ordered, y), 1, 0),
             (lambda: xp.searchsorted(ordered, z), 2, 0),  # one converts
-            (lambda: xp.searchsorted(x, y, sorter=order), 2, 1),  # the indices are checked
+            (lambda: xp.searchsorted(x, y, sorter=order), 2, 0),  # a gather comes first
             (lambda: xp.isin(y, x), 2, 0),
             (lambda: xp.isin(x, 3.0, invert=True), 1, 0),
             (lambda: xp.isin(3.0, x), 1, 0),
