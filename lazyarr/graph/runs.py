@@ -27,7 +27,7 @@ import numpy.typing as npt
 from .. import _dtypes as dt
 from .._devices import CPU, Device
 from ..codegen import runs as kernels
-from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, run_watched, upload
+from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, upload
 from ..ledger import counters
 from ..storage import transfer
 from ..storage.storage import Storage
@@ -141,24 +141,24 @@ def _computed(state: evaluate.DeviceRuntime, v: Value, cause: str) -> Storage:
     No plan is made: the number of results would be in its key, and may never come again.
     """
     offsets = v.offsets or (0,) * len(v.args)
-    storages = [a.real for a in v.args]
-    upload(state.backend, storages, tuple(range(len(storages))), cause)
-    storages.append(None)
-    watched = state.slots.watch
-    if any(offsets) or counters.sinks or watched:
+    operands = [a.real for a in v.args]
+    upload(state.backend, operands, tuple(range(len(operands))), cause)
+    storages = [*operands, None]
+    if any(offsets) or counters.sinks:
         places = [k if n else -1 for k, n in enumerate(offsets)]
         step = _direct_step(v.spec, places, v.extra, v.nbytes)
-        run = Run(state, storages, (), offsets, cause)
-        if watched:
-            run_watched(step, run)
-        else:
-            step.run(run)
-        made = storages[-1]
-        assert made is not None
-        return made
-    step = _plain_step(v.device, v.spec, len(offsets), v.extra)
-    step.kernel = state.kernel(step.key)
-    return step.run_plain(state, storages, v.nbytes)
+        step.run(Run(state, storages, (), offsets, cause))
+    else:
+        step = _plain_step(v.device, v.spec, len(offsets), v.extra)
+        step.kernel = state.kernel(step.key)
+        step.run_plain(state, storages, v.nbytes)
+    made = storages[-1]
+    assert made is not None
+    if state.slots.watch:
+        for operand in operands:
+            if operand is not None and operand.checks is not None:
+                made.add_checks(operand.checks)
+    return made
 
 
 def _direct_step(spec: CallSpec, places: list[int], size: int, nbytes: int) -> KernelStep:
