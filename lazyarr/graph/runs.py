@@ -141,22 +141,23 @@ def _computed(state: evaluate.DeviceRuntime, v: Value, cause: str) -> Storage:
     No plan is made: the number of results would be in its key, and may never come again.
     """
     offsets = v.offsets or (0,) * len(v.args)
-    storages = [a.real for a in v.args]
-    upload(state.backend, storages, tuple(range(len(storages))), cause)
-    checks = [check for s in storages if s is not None and s.checks for check in s.checks]
-    storages.append(None)
+    operands = [a.real for a in v.args]
+    upload(state.backend, operands, tuple(range(len(operands))), cause)
+    storages = [*operands, None]
     if any(offsets) or counters.sinks:
         places = [k if n else -1 for k, n in enumerate(offsets)]
         step = _direct_step(v.spec, places, v.extra, v.nbytes)
         step.run(Run(state, storages, (), offsets, cause))
-        made = storages[-1]
-        assert made is not None
     else:
         step = _plain_step(v.device, v.spec, len(offsets), v.extra)
         step.kernel = state.kernel(step.key)
-        made = step.run_plain(state, storages, v.nbytes)
-    if checks:
-        made.add_checks(checks)
+        step.run_plain(state, storages, v.nbytes)
+    made = storages[-1]
+    assert made is not None
+    if state.slots.watch:
+        for operand in operands:
+            if operand is not None and operand.checks is not None:
+                made.add_checks(operand.checks)
     return made
 
 

@@ -153,3 +153,54 @@ def test_more_tiles_than_are_added_up_in_a_round(kernel_device: str, size: int) 
         )  # fmt: skip
         sums = np.cumsum([0, *np.count_nonzero(mask.reshape(tiles, tile), axis=1)])
         np.testing.assert_array_equal(np.asarray(found).view(np.int64), [*bits, *sums])
+
+
+def test_a_trace_shows_both_kernels_and_the_count(kernel_device: str) -> None:
+    data = np.arange(3000, dtype=np.float32)
+    x, m = xp.asarray(data), xp.asarray(data % 3 == 0)
+    xp.evaluate(x + 0, m & True)
+    with xp.trace() as t:
+        picked = x[m]
+    found = [(e.kind, e.name) for e in t.events if e.kind in ("kernel", "control", "copy")]
+    assert found == [("kernel", "runs flags"), ("control", "d2h"), ("kernel", "runs values")]
+    kernels = [e.nbytes for e in t.events if e.kind == "kernel"]
+    assert kernels[1] >= 3000 * 4 + 1000 * 4
+    check(picked, data[::3])
+
+
+def test_arrays_that_only_the_host_holds(device: str) -> None:
+    data = np.arange(50.0)
+    with xp.transfer_guard("allow"):
+        check(xp.asarray(data)[np.arange(50) % 2 == 0], data[::2])
+        check(xp.asarray(data)[data > 100], data[:0])
+
+
+def test_rows_by_a_mask(device: str) -> None:
+    data = values("float32", 2000 * 3, seed=5).reshape(2000, 3)
+    mask = RNG.random(2000) < 0.4
+    x, m = xp.asarray(data), xp.asarray(mask)
+    check(x[m], data[mask])
+    check(x[m, 1:], data[mask, 1:])
+    x[m] = 0.0
+    want = data.copy()
+    want[mask] = 0.0
+    check(x, want)
+    rows = values("float32", int(mask.sum()) * 3, seed=6).reshape(-1, 3)
+    x[m] = xp.asarray(rows)
+    want[mask] = rows
+    check(x, want)
+
+
+def test_an_index_out_of_range_behind_a_mask_or_its_elements(kernel_device: str) -> None:
+    data = np.arange(40.0)
+    x, m = xp.asarray(data), xp.asarray(data % 2 == 0)
+    good = xp.asarray(np.arange(40)) + 0
+    bad = good + 1
+    check(x[m[good]], data[::2])
+    check(x[good][m], data[::2])
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index 40 is out of bounds"):
+            x[m[bad]]
+        with pytest.raises(IndexError, match="index 40 is out of bounds"):
+            np.asarray(x[bad][m])
+    check(x[m], data[::2])
