@@ -63,25 +63,29 @@ struct LzChain {
   }
 };
 
-// Publishes what a tile combines, and returns what the tiles before it do (of tile 0, nothing that
-// may be used). A Reader is one thread, or a warp whose lanes all get the result.
+// Publishes what a tile combines, for the later tiles of its group.
+__device__ __forceinline__ void lz_publish_tile(const LzChain& chain, long long tile,
+                                                const LZ_A& own) {
+  if (tile < chain.last && tile % LZ_GROUP < LZ_GROUP - 1)
+    lz_publish(chain.tiles + tile * chain.step, own);
+}
+
+// What the tiles before a tile combine (of tile 0, nothing that may be used): `sum` are those of
+// its group. The last tile of a group publishes for later groups. A Reader is one thread, or a warp
+// whose lanes all get the result.
 template <class Reader>
 __device__ __forceinline__ LZ_A lz_before_tile(const LzChain& chain, long long tile,
-                                               const LZ_A& own) {
+                                               const LZ_A& own, const LZ_A& sum) {
   const long long group = tile / LZ_GROUP;
-  const int place = (int)(tile % LZ_GROUP);
-  const bool closes = place == LZ_GROUP - 1;
-  const bool publishes = Reader::publishes() && tile < chain.last;
-  if (publishes && !closes) lz_publish(chain.tiles + tile * chain.step, own);
-  LZ_A sum = own;
-  if (place > 0) sum = Reader::fold_tiles(chain, tile - place, place);
+  const long long place = tile % LZ_GROUP;
+  const bool publishes = Reader::publishes() && place == LZ_GROUP - 1 && tile < chain.last;
   const LZ_A whole = lz_combine(sum, own);
-  if (publishes && closes) lz_publish(chain.groups + group * chain.step, whole);
+  if (publishes) lz_publish(chain.groups + group * chain.step, whole);
   if (group == 0) {
-    if (publishes && closes) lz_publish(chain.totals, whole);
+    if (publishes) lz_publish(chain.totals, whole);
     return sum;
   }
   const LZ_A total = Reader::fold_groups(chain, group);
-  if (publishes && closes) lz_publish(chain.totals + group * chain.step, lz_combine(total, whole));
+  if (publishes) lz_publish(chain.totals + group * chain.step, lz_combine(total, whole));
   return place > 0 ? lz_combine(total, sum) : total;
 }

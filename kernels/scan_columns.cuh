@@ -6,33 +6,11 @@
 // through shared memory; otherwise 32 neighbours, each warp a group of rows. A thread's rows
 // combine top to bottom, the groups in a tree.
 
-#define LZ_BATCH 8  // slots looked at together
+#define LZ_MOST_SLOTS 4  // that a thread waits for: a block has at least 8 threads a column
+#define LZ_RESIDENT (sizeof(LZ_A) < 16 ? 3 : 2)  // blocks that have to find registers
 
 struct LzThreadReader {
   static __device__ __forceinline__ bool publishes() { return true; }
-
-  // What `count` tiles of a group combine, left to right: waits for them.
-  static __device__ __forceinline__ LZ_A fold_tiles(const LzChain& chain, long long first,
-                                                    int count) {
-    LZ_A sum;
-    for (int base = 0; base < count; base += LZ_BATCH) {
-      LZ_A x[LZ_BATCH];
-      bool ready;
-      do {
-        ready = true;
-#pragma unroll
-        for (int u = 0; u < LZ_BATCH; ++u) {
-          const int k = base + u < count ? base + u : count - 1;
-          ready &= lz_peek(chain.tiles + (first + k) * chain.step, x[u]);
-        }
-      } while (!ready);
-      sum = base > 0 ? lz_combine(sum, x[0]) : x[0];
-#pragma unroll
-      for (int u = 1; u < LZ_BATCH; ++u)
-        if (base + u < count) sum = lz_combine(sum, x[u]);
-    }
-    return sum;
-  }
 
   // What the groups before a group combine: from the nearest total on, group by group.
   static __device__ __forceinline__ LZ_A fold_groups(const LzChain& chain, long long group) {
@@ -52,14 +30,34 @@ struct LzThreadReader {
 // Where element k of a tile lies in shared memory: rows of 16 lie in different banks.
 __device__ __forceinline__ int lz_place(int k) { return k + k / 32; }
 #define LZ_STAGING (LZ_ROWS * LZ_THREADS + LZ_ROWS * LZ_THREADS / 32)
+#else
+#define LZ_STAGING 1
 #endif
+
+// The slots of the earlier tiles of a group, shared out among the threads of a column: each folds
+// its part left to right.
+__device__ __forceinline__ LZ_A lz_fold_slots(const LzChain& chain, long long first, int count) {
+  LZ_A x[LZ_MOST_SLOTS];
+  bool ready;
+  do {
+    ready = true;
+#pragma unroll
+    for (int u = 0; u < LZ_MOST_SLOTS; ++u)
+      ready &= lz_peek(chain.tiles + (first + (u < count ? u : count - 1)) * chain.step, x[u]);
+  } while (!ready);
+  LZ_A sum = x[0];
+#pragma unroll
+  for (int u = 1; u < LZ_MOST_SLOTS; ++u)
+    if (u < count) sum = lz_combine(sum, x[u]);
+  return sum;
+}
 
 // Scans the tile of a block: `across` numbers the tiles beside each other.
 __device__ __forceinline__ void lz_scan_tile(LZ_A* out, unsigned long long* state, const LZ_T* in,
                                              long long columns, long long n, long long inner,
                                              long long across, long long tile, long long tiles,
-                                             LzRaw<LZ_A>* totals, LzRaw<LZ_A>* prefixes,
-                                             LzRaw<LZ_A>* staging) {
+                                             LzRaw<LZ_A>* totals, LzRaw<LZ_A>* parts,
+                                             LzRaw<LZ_A>* prefixes, LzRaw<LZ_A>* staging) {
   const int thread = threadIdx.x;
   const int width = LZ_STAGED ? (int)inner : 32;
   const int groups = LZ_THREADS / width;
@@ -108,9 +106,23 @@ __device__ __forceinline__ void lz_scan_tile(LZ_A* out, unsigned long long* stat
     __syncthreads();
   }
 #if LZ_LOOK_BACK
-  if (group == groups - 1 && live)
-    prefixes[thread % width].put(
-        lz_before_tile<LzThreadReader>(LzChain(state, column, columns, tiles), tile, sum));
+  const LzChain chain(state, column, columns, tiles);
+  const int place = (int)(tile % LZ_GROUP);
+  const int part = (LZ_GROUP + groups - 1) / groups;
+  if (live && group == groups - 1) lz_publish_tile(chain, tile, sum);
+  if (live && group * part < place) {
+    const int count = place - group * part < part ? place - group * part : part;
+    parts[thread].put(lz_fold_slots(chain, tile - place + group * part, count));
+  }
+  __syncthreads();
+  if (live && group == groups - 1) {
+    LZ_A before = sum;
+    for (int g = 0; g * part < place; ++g) {
+      const LZ_A x = parts[g * width + thread % width].get();
+      before = g > 0 ? lz_combine(before, x) : x;
+    }
+    prefixes[thread % width].put(lz_before_tile<LzThreadReader>(chain, tile, sum, before));
+  }
   __syncthreads();
 #endif
   if (tile > 0 || group > 0) {
@@ -145,32 +157,26 @@ __device__ __forceinline__ void lz_scan_tile(LZ_A* out, unsigned long long* stat
 #endif
 }
 
-#if LZ_STAGED
-#define LZ_SHARED __shared__ LzRaw<LZ_A> totals[LZ_THREADS], prefixes[32], staging[LZ_STAGING]
-#else
-#define LZ_SHARED __shared__ LzRaw<LZ_A> totals[LZ_THREADS], prefixes[32], staging[1]
-#endif
-
 #if LZ_LOOK_BACK
 
-extern "C" __global__ void __launch_bounds__(LZ_THREADS)
+extern "C" __global__ void __launch_bounds__(LZ_THREADS, LZ_RESIDENT)
 lz_scan_long_columns(LZ_A* out, unsigned long long* state, const LZ_T* in, long long columns,
                      long long n, long long inner, long long beside, long long tiles) {
-  LZ_SHARED;
+  __shared__ LzRaw<LZ_A> totals[LZ_THREADS], parts[LZ_THREADS], prefixes[32], staging[LZ_STAGING];
   __shared__ unsigned long long ticket;
   if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
   __syncthreads();
   const long long number = (long long)ticket;
   lz_scan_tile(out, state, in, columns, n, inner, number % beside, number / beside, tiles, totals,
-               prefixes, staging);
+               parts, prefixes, staging);
 }
 
 #else
 
 extern "C" __global__ void __launch_bounds__(LZ_THREADS)
 lz_scan_columns(LZ_A* out, const LZ_T* in, long long columns, long long n, long long inner) {
-  LZ_SHARED;
-  lz_scan_tile(out, 0, in, columns, n, inner, blockIdx.x, 0, 1, totals, prefixes, staging);
+  __shared__ LzRaw<LZ_A> totals[LZ_THREADS], staging[LZ_STAGING];
+  lz_scan_tile(out, 0, in, columns, n, inner, blockIdx.x, 0, 1, totals, 0, 0, staging);
 }
 
 #endif

@@ -112,10 +112,8 @@ __device__ __forceinline__ void lz_write_segment(LZ_A* to, const LZ_A (&v)[LZ_CH
   }
 }
 
-// Scans a segment by itself: v within each lane's vector, `before` what precedes the vector in the
-// segment (of the first, nothing). Returns what the segment combines.
-__device__ __forceinline__ LZ_A lz_scan_segment(LZ_A (&v)[LZ_CHUNKS][LZ_VECTOR],
-                                                LZ_A (&before)[LZ_CHUNKS]) {
+// Scans a segment by itself, and returns what all of it combines.
+__device__ __forceinline__ LZ_A lz_scan_segment(LZ_A (&v)[LZ_CHUNKS][LZ_VECTOR]) {
   const int lane = threadIdx.x % 32;
   LZ_A total = v[0][0];
 #pragma unroll
@@ -123,34 +121,29 @@ __device__ __forceinline__ LZ_A lz_scan_segment(LZ_A (&v)[LZ_CHUNKS][LZ_VECTOR],
 #pragma unroll
     for (int u = 1; u < LZ_VECTOR; ++u) v[c][u] = lz_combine(v[c][u - 1], v[c][u]);
     const LZ_A sum = lz_scan_lanes(v[c][LZ_VECTOR - 1]);
-    before[c] = lz_shift_up(sum, 1);
+    LZ_A before = lz_shift_up(sum, 1);
+    if (c > 0) before = lane == 0 ? total : lz_combine(total, before);
+#pragma unroll
+    for (int u = 0; u < LZ_VECTOR; ++u)
+      if (c > 0 || lane > 0) v[c][u] = lz_combine(before, v[c][u]);
     const LZ_A chunk = lz_from_lane(sum, 31);
-    if (c > 0) before[c] = lane == 0 ? total : lz_combine(total, before[c]);
     total = c > 0 ? lz_combine(total, chunk) : chunk;
   }
   return total;
 }
 
-// Puts before each vector what precedes it: `prefix` (if there is one), then `before`.
 __device__ __forceinline__ void lz_add_prefix(LZ_A (&v)[LZ_CHUNKS][LZ_VECTOR],
-                                              const LZ_A (&before)[LZ_CHUNKS], bool has_prefix,
                                               const LZ_A& prefix) {
-  const int lane = threadIdx.x % 32;
 #pragma unroll
-  for (int c = 0; c < LZ_CHUNKS; ++c) {
-    const bool first = c == 0 && lane == 0;
-    LZ_A p = before[c];
-    if (has_prefix) p = first ? prefix : lz_combine(prefix, p);
+  for (int c = 0; c < LZ_CHUNKS; ++c)
 #pragma unroll
-    for (int u = 0; u < LZ_VECTOR; ++u)
-      if (has_prefix || !first) v[c][u] = lz_combine(p, v[c][u]);
-  }
+    for (int u = 0; u < LZ_VECTOR; ++u) v[c][u] = lz_combine(prefix, v[c][u]);
 }
 
 #if LZ_LOOK_BACK
 
 // One block a tile; a row's tiles follow each other by look-back.
-extern "C" __global__ void __launch_bounds__(LZ_THREADS)
+extern "C" __global__ void __launch_bounds__(LZ_THREADS, 3)
 lz_scan_long(LZ_A* out, unsigned long long* state, const LZ_T* in, long long rows, long long n,
              long long tiles) {
   __shared__ __align__(16) unsigned char staging[LZ_BLOCK_WARPS][LZ_SEGMENT * LZ_WIDEST];
@@ -165,16 +158,21 @@ lz_scan_long(LZ_A* out, unsigned long long* state, const LZ_T* in, long long row
   const long long row = number % rows;
   const long long tile = number / rows;
   const long long first = (tile * LZ_BLOCK_WARPS + warp) * LZ_SEGMENT;
-  LZ_A v[LZ_CHUNKS][LZ_VECTOR], before[LZ_CHUNKS];
+  LZ_A v[LZ_CHUNKS][LZ_VECTOR];
   lz_read_segment(v, in + row * n + first, n - first, staging[warp]);
-  const LZ_A total = lz_scan_segment(v, before);
+  const LZ_A total = lz_scan_segment(v);
   if (lane == 0) totals[warp].put(total);
   __syncthreads();
   if (warp == 0) {
     LZ_A own = totals[0].get();
 #pragma unroll
     for (int w = 1; w < LZ_BLOCK_WARPS; ++w) own = lz_combine(own, totals[w].get());
-    const LZ_A prefix = lz_before_tile<LzWarpReader>(LzChain(state, row, rows, tiles), tile, own);
+    const LzChain chain(state, row, rows, tiles);
+    const int place = (int)(tile % LZ_GROUP);
+    if (lane == 0) lz_publish_tile(chain, tile, own);
+    LZ_A sum = own;
+    if (place > 0) sum = LzWarpReader::fold_tiles(chain, tile - place, place);
+    const LZ_A prefix = lz_before_tile<LzWarpReader>(chain, tile, own, sum);
     if (lane == 0) tile_prefix.put(prefix);
   }
   __syncthreads();
@@ -186,7 +184,7 @@ lz_scan_long(LZ_A* out, unsigned long long* state, const LZ_T* in, long long row
     prefix = has_prefix ? lz_combine(prefix, totals[w].get()) : totals[w].get();
     has_prefix = true;
   }
-  lz_add_prefix(v, before, has_prefix, prefix);
+  if (has_prefix) lz_add_prefix(v, prefix);
   LZ_A* to = out + row * (n + LZ_INITIAL) + LZ_INITIAL;
   if (LZ_INITIAL && tile == 0 && threadIdx.x == 0) to[-LZ_INITIAL] = LZ_FIRST;
   lz_write_segment(to + first, v, n - first, staging[warp]);
@@ -205,9 +203,9 @@ lz_scan_rows(LZ_A* out, const LZ_T* in, long long rows, long long n) {
   const bool live = wanted < rows;
   const long long row = live ? wanted : rows - 1;
   const long long first = part * LZ_SEGMENT;
-  LZ_A v[LZ_CHUNKS][LZ_VECTOR], before[LZ_CHUNKS];
+  LZ_A v[LZ_CHUNKS][LZ_VECTOR];
   lz_read_segment(v, in + row * n + first, n - first, staging[warp]);
-  LZ_A prefix = lz_scan_segment(v, before);
+  LZ_A prefix = lz_scan_segment(v);
 #if LZ_WARPS > 1
   __shared__ LzRaw<LZ_A> totals[LZ_BLOCK_WARPS];
   if (lane == 0) totals[warp].put(prefix);
@@ -218,7 +216,7 @@ lz_scan_rows(LZ_A* out, const LZ_T* in, long long rows, long long n) {
     if (w < part) prefix = w > 0 ? lz_combine(prefix, total) : total;
   }
 #endif
-  lz_add_prefix(v, before, part > 0, prefix);
+  if (part > 0) lz_add_prefix(v, prefix);
   LZ_A* to = out + row * (n + LZ_INITIAL) + LZ_INITIAL;
   if (LZ_INITIAL && live && first == 0 && lane == 0) to[-LZ_INITIAL] = LZ_FIRST;
   lz_write_segment(to + first, v, live ? n - first : 0, staging[warp]);

@@ -4,7 +4,7 @@
 
 // For so many columns that they keep the device busy, and for few rows.
 extern "C" __global__ void __launch_bounds__(LZ_THREADS)
-lz_scan_walk(LZ_A* __restrict__ out, const LZ_T* __restrict__ in, long long columns, long long n,
+lz_scan_walk(LZ_A* out, const LZ_T* in, long long columns, long long n,
              long long inner) {
   const long long column = (long long)blockIdx.x * LZ_THREADS + threadIdx.x;
   if (column >= columns) return;

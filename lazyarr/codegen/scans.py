@@ -21,7 +21,7 @@ SMALL_THREADS: Final = 128  # of blocks that scan short chains
 GROUP: Final = 32  # tiles whose results are folded together
 NEIGHBOURS: Final = 32  # columns of a tile that is not staged
 HEADER_WORDS: Final = 2  # of the look-back's memory, before its slots
-_CHUNKS: Final = 4
+_FEW_CHUNKS: Final = 4  # of a warp, as long as rows have not all the warps of a block
 _MOST_IN_A_VECTOR: Final = 8
 _SPAN_BYTES: Final = 1 << 14
 
@@ -40,12 +40,14 @@ def chunk(spec: ReduceSpec) -> int:
 
 def tile(spec: ReduceSpec) -> int:
     """Return how many elements of a row a block takes at most."""
-    return WARPS * _CHUNKS * chunk(spec)
+    return WARPS * _most_chunks(spec) * chunk(spec)
 
 
-def thread_rows(spec: ReduceSpec) -> int:
-    """Return how many rows of a column a thread takes."""
-    return 8 if widest(spec) == 16 else 16
+def thread_rows(spec: ReduceSpec, n: int, width: int) -> int:
+    """Return how many rows of a column a thread takes, in tiles of ``width`` columns."""
+    rows = 8 if widest(spec) == 16 else 16
+    more = n > THREADS // width * rows and widest(spec) <= 4
+    return 2 * rows if more else rows
 
 
 def span(spec: ReduceSpec) -> int:
@@ -62,7 +64,7 @@ def row_shape(spec: ReduceSpec, n: int) -> tuple[int, int]:
     """Return by how many warps, and chunks of each, a row of at most a tile is held."""
     chunks = -(-n // chunk(spec))
     warps = 1
-    while warps * _CHUNKS < chunks:
+    while warps < WARPS and warps * _FEW_CHUNKS < chunks:
         warps *= 2
     return warps, -(-chunks // warps)
 
@@ -74,17 +76,22 @@ def rows_key(spec: ReduceSpec, initial: bool, n: int) -> TextKey:
 
 def long_rows_key(spec: ReduceSpec, initial: bool) -> TextKey:
     """Return the scan of rows longer than a tile."""
-    return _rows(spec, initial, True, WARPS, _CHUNKS)
+    return _rows(spec, initial, True, WARPS, _most_chunks(spec))
 
 
-def columns_key(spec: ReduceSpec, initial: bool, staged: bool, look_back: bool) -> TextKey:
-    """Return the scan down columns by tiles; ``staged``: of fewer than ``NEIGHBOURS`` columns."""
+def columns_key(
+    spec: ReduceSpec, initial: bool, rows: int, staged: bool, look_back: bool
+) -> TextKey:
+    """Return the scan down columns by tiles, with so many rows a thread.
+
+    ``staged``: a tile has fewer than ``NEIGHBOURS`` columns.
+    """
     return _key(
         "lz_scan_long_columns" if look_back else "lz_scan_columns",
         "scan_columns.cuh",
         spec,
         initial,
-        f"#define LZ_ROWS {thread_rows(spec)}",
+        f"#define LZ_ROWS {rows}",
         f"#define LZ_STAGED {int(staged)}",
         f"#define LZ_LOOK_BACK {int(look_back)}",
     )
@@ -98,6 +105,11 @@ def walk_key(spec: ReduceSpec, initial: bool) -> TextKey:
 def small_key(spec: ReduceSpec, initial: bool) -> TextKey:
     """Return the scan of chains that a block holds several of in shared memory."""
     return _key("lz_scan_small", "scan_small.cuh", spec, initial, f"#define LZ_SPAN {span(spec)}")
+
+
+def _most_chunks(spec: ReduceSpec) -> int:
+    """Return how many chunks a warp takes: more bytes in flight outlast the wait for a prefix."""
+    return 8 if widest(spec) in (4, 8) else 4
 
 
 def _vector(spec: ReduceSpec) -> int:

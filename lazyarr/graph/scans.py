@@ -81,21 +81,7 @@ def scan_step(tape: Tape, v: Value) -> Step:
         return _single(tape, v, key, "qiii", [outer, n, inner, together], ceil_div(outer, together))
     if inner == 1:
         return _rows_step(tape, v, spec, initial, over)
-    columns = outer * inner
-    rows = kernels.thread_rows(spec)
-    staged = inner < kernels.NEIGHBOURS
-    if not staged and (columns >= _MANY_COLUMNS or n <= rows):
-        key = kernels.walk_key(spec, initial)
-        grid = ceil_div(columns, kernels.THREADS)
-        return _single(tape, v, key, "qqq", [columns, n, inner], grid)
-    width = inner if staged else kernels.NEIGHBOURS
-    tiles = ceil_div(n, kernels.THREADS // width * rows)
-    beside = ceil_div(columns, width)
-    key = kernels.columns_key(spec, initial, staged, tiles > 1)
-    if tiles == 1:
-        return _single(tape, v, key, "qqq", [columns, n, inner], beside)
-    numbers = [columns, n, inner, beside, tiles]
-    return _look_back(tape, v, key, numbers, columns, tiles, beside * tiles)
+    return _columns_step(tape, v, spec, initial, over)
 
 
 def _source_shape(v: Value) -> Shape:
@@ -121,6 +107,24 @@ def _rows_step(tape: Tape, v: Value, spec: ReduceSpec, initial: bool, over: Exte
         return _single(tape, v, kernels.rows_key(spec, initial, n), "qq", [rows, n], grid)
     key = kernels.long_rows_key(spec, initial)
     return _look_back(tape, v, key, [rows, n, tiles], rows, tiles, rows * tiles)
+
+
+def _columns_step(tape: Tape, v: Value, spec: ReduceSpec, initial: bool, over: Extent) -> Step:
+    n, inner = over.n, over.inner
+    columns = over.outer * inner
+    staged = inner < kernels.NEIGHBOURS
+    width = inner if staged else kernels.NEIGHBOURS
+    rows = kernels.thread_rows(spec, n, width)
+    if not staged and (columns >= _MANY_COLUMNS or n <= rows):
+        key = kernels.walk_key(spec, initial)
+        return _single(tape, v, key, "qqq", [columns, n, inner], ceil_div(columns, kernels.THREADS))
+    tiles = ceil_div(n, kernels.THREADS // width * rows)
+    beside = ceil_div(columns, width)
+    key = kernels.columns_key(spec, initial, rows, staged, tiles > 1)
+    if tiles == 1:
+        return _single(tape, v, key, "qqq", [columns, n, inner], beside)
+    numbers = [columns, n, inner, beside, tiles]
+    return _look_back(tape, v, key, numbers, columns, tiles, beside * tiles)
 
 
 def _single(

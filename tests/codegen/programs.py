@@ -274,19 +274,39 @@ def reductions_of_strided_inputs() -> Result:
     ]
 
 
+def _scanned(a: Any, axis: int, initial: bool = False, begin: int = 0) -> tuple[Any, Any]:
+    """Return a cumulative sum; the data begin ``begin`` elements into the memory."""
+    whole = xp.asarray(np.concatenate([np.zeros(begin, a.dtype), a.reshape(-1)]))
+    x = xp.reshape(whole[begin:], a.shape)
+    want = np.cumsum(a, axis=axis, dtype=np.int64)
+    if initial:
+        want = np.insert(want, 0, 0, axis=axis)
+    return xp.cumulative_sum(x, axis=axis, include_initial=initial), want
+
+
 @program
 def scans() -> Result:
     short, long = data(20, 30, dtype="int32"), data(5, 3000, dtype="int32")
+    kept = data(130, 40, dtype="int32")
     return [
-        (xp.cumulative_sum(xp.asarray(short), axis=1), np.cumsum(short, axis=1, dtype=np.int64)),
-        (xp.cumulative_sum(xp.asarray(short), axis=0), np.cumsum(short, axis=0, dtype=np.int64)),
-        (xp.cumulative_sum(xp.asarray(long), axis=1), np.cumsum(long, axis=1, dtype=np.int64)),
+        _scanned(short, 1), _scanned(short, 0), _scanned(long, 1), _scanned(kept, 0),
+        _scanned(long, 0), _scanned(data(3, 700, 2, dtype="int32"), 1),
         (xp.cumulative_prod(xp.asarray(short[0])), np.cumprod(short[0], dtype=np.int64)),
         (xp.repeat(xp.asarray(long[0]), xp.arange(3000) % 3), np.repeat(long[0], COUNTS)),
-    ]
+    ]  # fmt: skip
 
 
 COUNTS = np.arange(3000) % 3
+
+
+@program
+def scans_of_several_tiles() -> Result:
+    row, columns = data(2, 70_000, dtype="int32"), data(2, 5000, 40, dtype="int32")
+    few = data(3, 70_000, 2, dtype="int32")
+    return [
+        _scanned(row[0], 0), _scanned(row, 1, begin=1), _scanned(columns, 1), _scanned(few, 1),
+        _scanned(row, 1, True), _scanned(columns, 1, True), _scanned(few, 1, True),
+    ]  # fmt: skip
 
 
 @program
@@ -430,7 +450,8 @@ TEMPLATES = {
     "column 4", "column 32", "column 256", "column 256 split",
     "passes 4", "passes 32", "passes 256", "passes input run", "passes input each",
     "passes output run", "passes output each", "passes output row",
-    "lz_scan_short", "lz_scan_long", "lz_transpose",
+    "lz_scan_small", "lz_scan_rows", "lz_scan_long", "lz_scan_walk", "lz_scan_columns",
+    "lz_scan_long_columns", "lz_transpose",
     "lz_sort_warp", "lz_sort_block", "lz_sort_count", "lz_sort_plan", "lz_sort_pass",
     "lz_run_count", "lz_run_offsets", "lz_run_emit", "lz_searchsorted", "lz_isin",
 }  # fmt: skip
