@@ -70,11 +70,10 @@ def test_with_an_initial_value(device: str, shape: tuple[int, int, int]) -> None
     check(total, np.insert(np.cumsum(a, axis=1, dtype=np.float32), 0, 0, axis=1))
 
 
-DTYPES = [
-    *((name, None) for name in ("int8", "uint8", "int16", "uint32", "int64", "uint64")),
-    *((name, None) for name in ("float64", "complex64", "complex128")),
-    *(("int8", "int8"), ("uint16", "uint16"), ("float32", "float64"), ("int64", "int16")),
-]
+DTYPES = [  # of elements, and of the sums: all widths of both
+    ("int8", None), ("uint32", None), ("float64", None), ("complex64", None), ("complex128", None),
+    ("int8", "int8"), ("uint16", "uint16"), ("int64", "int16"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("dtype", "result"), DTYPES)

@@ -52,7 +52,7 @@ def test_nvrtc_takes_every_width(width: int) -> None:
 @needs_nvrtc
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100"])
 def test_nvrtc_takes_the_widest_for_other_architectures(arch: str) -> None:
-    for key in forms(WIDTHS[16], initial=True):
+    for key in forms(WIDTHS[16], initial=True)[1::2]:
         assert nvrtc.compile_cubin(key.text, arch)
 
 
