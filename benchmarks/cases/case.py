@@ -19,8 +19,7 @@ def random(shape: int | tuple[int, ...], dtype: str, seed: int) -> Any:
     """Return random numbers on the default device.
 
     Floats are uniform in [0, 1), integers in all their range. Each element's number is mixed by
-    ``lowbias32`` (C. Wellons, Prospecting for hash functions,
-    2018), so that nothing is uploaded.
+    ``lowbias32`` (C. Wellons, Prospecting for hash functions, 2018), so that nothing is uploaded.
     """
     count = math.prod(shape) if isinstance(shape, tuple) else shape
     x = xp.astype(xp.arange(count, dtype=xp.int64), xp.uint32)
