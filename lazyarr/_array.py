@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from . import _config
 from . import _dtypes as dt
+from ._config import EAGER
 from ._devices import CPU, Device, parse_device
 from ._dtypes import DType
 from ._promotion import result_dtype, scalar_dtype, scalar_value
@@ -497,7 +497,7 @@ def _bad_devices(x: Array, y: Array) -> ValueError:
 
 def wrap(value: Value) -> Array:
     """Return a new array of a value, evaluating it if laziness has reached its bounds."""
-    if value.work > MAX_WORK or value.device is CPU or _config.config.eager:
+    if value.work > MAX_WORK or value.device is CPU or _EAGER[0]:
         evaluate.force([value], "bound on laziness")
     return Array(value)
 
@@ -811,6 +811,7 @@ def _cell_references(array: Array) -> int:
 _TEMPORARY: Final = _temporary_references("probe[0] =")
 _TEMPORARY_OPERAND: Final = _temporary_references("probe +=")
 _CELL_ALONE: Final = _cell_references(Array(const(0, dt.bool_, (), CPU)))
+_EAGER: Final = EAGER
 _FILE: Final = __file__
 _NOTHING: Final = Cell(const(0, dt.bool_, (), CPU))
 # NumPy's names of the element-wise functions, where they differ from the standard's.

@@ -106,3 +106,5 @@ def read_config(environ: Mapping[str, str]) -> Config:
 
 
 config = read_config(os.environ)
+# The one setting that every operation looks at, where compiled code finds it fast.
+EAGER: list[bool] = [config.eager]

@@ -12,8 +12,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from .. import _config, ledger
 from .. import _dtypes as dt
+from .. import ledger
+from .._config import EAGER
 from .._devices import Device
 from ..ledger import counters
 from ..runtime.base import Access, Backend, Dim3
@@ -355,7 +356,7 @@ class KernelStep:
         if check is not None:
             for slot in self.made:
                 storages[slot].add_checks([check])  # type: ignore[union-attr]
-            if _config.config.eager:
+            if EAGER[0]:
                 check.verify()
 
     def _traced(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -244,7 +243,7 @@ def test_eager_raises_at_the_line(kernel_device: str, monkeypatch: pytest.Monkey
     table = xp.asarray(np.arange(6.0))
     index = xp.asarray(np.array([5])) + 1
     xp.evaluate(index)
-    monkeypatch.setattr(_config, "config", replace(_config.config, eager=True))
+    monkeypatch.setitem(_config.EAGER, 0, True)
     with pytest.raises(IndexError, match="index 6"):
         table[index]
 

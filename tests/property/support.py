@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -143,12 +142,12 @@ def _lanes(rows: Any, lanes: int) -> Any:
 @contextmanager
 def eager(on: bool = True) -> Iterator[None]:
     """Run as under ``LAZYARR_EAGER=1``."""
-    before = _config.config
-    _config.config = replace(before, eager=on)
+    before = _config.EAGER[0]
+    _config.EAGER[0] = on
     try:
         yield
     finally:
-        _config.config = before
+        _config.EAGER[0] = before
 
 
 def namespace_function(name: str) -> Any:
