@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lazyarr as xp
-from lazyarr import _config
+from tests.property.support import eager
 
 RNG = np.random.default_rng(5)
 SOURCE = RNG.random((4, 5, 6))
@@ -239,12 +239,11 @@ def test_more_checks_than_slots(kernel_device: str) -> None:
             assert float(result[0]) == 5.0
 
 
-def test_eager_raises_at_the_line(kernel_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eager_raises_at_the_line(kernel_device: str) -> None:
     table = xp.asarray(np.arange(6.0))
     index = xp.asarray(np.array([5])) + 1
     xp.evaluate(index)
-    monkeypatch.setitem(_config.EAGER, 0, True)
-    with pytest.raises(IndexError, match="index 6"):
+    with eager(), pytest.raises(IndexError, match="index 6"):
         table[index]
 
 
