@@ -398,7 +398,8 @@ def templates_of(key: KernelKey) -> set[str]:
         found |= {f"input {o.mode}" for o in key.operands}
         flat = key.ndim == 1 and all(o.mode in ("flat", "scalar") for o in key.operands)
         form = "flat" if flat and all(o.mode == "flat" for o in key.outputs) else "strided"
-        kind = "rows" if key.rows else "vector" if key.vector > 1 else "scalar"
+        kind = "vector" if key.vector > 1 else "scalar"
+        kind = "rows" if key.rows else "spread" if key.spread else kind
         found.add(f"map {form} {kind}")
         found |= {"scatter"} if any(o.indices for o in key.outputs) else set()
         found |= {"gather"} if any(isinstance(i, Gather) for i in key.body) else set()
@@ -406,7 +407,7 @@ def templates_of(key: KernelKey) -> set[str]:
         return found | ({"several outputs"} if len(key.outputs) > 1 else set())
     if isinstance(key, BoxKey):
         found = {"box stepped" if any(key.stepped) else "box"}
-        found |= {"box rows"} if key.inside.rows else set()
+        found.add("box rows" if key.inside.rows else "box spread")
         return found | ({"box whole axis"} if any(key.whole) else set())
     if isinstance(key, ReduceKey):
         split = " split" if key.split else ""
@@ -422,10 +423,11 @@ def templates_of(key: KernelKey) -> set[str]:
 
 TEMPLATES = {
     "map flat vector", "map flat scalar",
-    "map strided vector", "map strided scalar", "map strided rows",
+    "map flat rows", "map strided vector", "map strided scalar", "map strided rows",
+    "map strided spread",
     "input flat", "input scalar", "input run", "input repeat", "input each",
     "output flat", "output run", "output each", "several outputs", "index", "gather", "scatter",
-    "box", "box stepped", "box whole axis", "box rows",
+    "box", "box stepped", "box whole axis", "box rows", "box spread",
     "row 4", "row 32", "row 256", "row 256 split", "row vector", "row vector ragged",
     "column 4", "column 32", "column 256", "column 256 split",
     "passes 4", "passes 32", "passes 256", "passes input run", "passes input each",
