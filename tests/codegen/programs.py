@@ -290,6 +290,45 @@ COUNTS = np.arange(3000) % 3
 
 
 @program
+def joins() -> Result:
+    a, b = data(5, 1030, seed=1), data(5, 900, seed=2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    c = data(5, 9, dtype="int8")
+    z = xp.asarray(c)
+    xp.evaluate(x, y, z)
+    return [
+        (xp.concat([x, y], axis=1), np.concatenate([a, b], 1)),  # within and across stretches
+        (xp.concat([x[:, 3:], y, x], axis=None), np.concatenate([a[:, 3:], b, a], None)),
+        (xp.concat([x, y[:, :2]], axis=1), np.concatenate([a, b[:, :2]], 1)),  # shorter rows
+        (xp.stack([y, y], axis=-1), np.stack([b, b], -1)),
+        (xp.roll(x, 3), np.roll(a, 3)),
+        (xp.concat([z] * 18, axis=1), np.concatenate([c] * 18, 1)),
+        (xp.concat([z[:, 1:]] * 5, axis=1), np.concatenate([c[:, 1:]] * 5, 1)),
+    ]
+
+
+@program
+def misaligned_neighbours() -> Result:
+    a, b = data(2600, seed=1), data(2600, seed=2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    result: Result = [
+        (x[1:2501] + y[:2500], a[1:2501] + b[:2500]),
+        (x[2:1026] * 2 - y[::2][:1024], a[2:1026] * 2 - b[::2][:1024]),
+    ]
+    for shape in ((9, 17, 5), (3, 5, 645)):
+        c = data(*shape)
+        z = xp.asarray(c)
+        turned = xp.permute_dims(z, (1, 0, 2)) + z[:1, :1]
+        result.append((turned, c.transpose(1, 0, 2) + c[:1, :1]))
+        z[1:, ::2, 1:] *= 2.0
+        c[1:, ::2, 1:] *= 2
+        result.append((z, c))
+    x[1:] -= y[1:]
+    a[1:] -= b[1:]
+    return [*result, (x, a)]
+
+
+@program
 def transposes() -> Result:
     result: Result = []
     for dtype in ("int8", "int16", "float32", "float64", "complex128"):
@@ -433,6 +472,7 @@ TEMPLATES = {
     "passes 4", "passes 32", "passes 256", "passes input run", "passes input each",
     "passes output run", "passes output each", "passes output row",
     "lz_scan_short", "lz_scan_long", "lz_transpose",
+    "lz_join_long", "lz_join_short",
     "lz_sort_warp", "lz_sort_block", "lz_sort_count", "lz_sort_plan", "lz_sort_pass",
     "lz_run_count", "lz_run_offsets", "lz_run_emit", "lz_searchsorted", "lz_isin",
 }  # fmt: skip
