@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .._kernel_files import kernel_text
+from .emit import BLOCK
 from .key import TextKey
 
 _BY_SIZE = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
@@ -38,12 +39,8 @@ def transpose_tile(itemsize: int, rows: int, columns: int, aligned: bool) -> Til
 
 def transpose_key(itemsize: int, batch: int, tile: Tile) -> TextKey:
     """Return the tiled copy for elements of a size, with further axes besides the two."""
-    if itemsize == 16:
-        definition = "struct alignas(16) LZ_T { unsigned long long a, b; };"
-    else:
-        definition = f"typedef {_BY_SIZE[itemsize]} LZ_T;"
     definitions = [
-        definition,
+        _unit(itemsize),
         f"#define LZ_BATCH {batch}",
         f"#define LZ_ROWS {tile.rows}",
         f"#define LZ_COLUMNS {tile.columns}",
@@ -51,3 +48,27 @@ def transpose_key(itemsize: int, batch: int, tile: Tile) -> TextKey:
     ]
     text = "\n".join([*definitions, kernel_text("transpose.cuh")])
     return TextKey("transpose", "lz_transpose", text)
+
+
+def join_key(unit: int, pieces: int, long: bool, wide: bool) -> TextKey:
+    """Return the kernel that puts pieces side by side, for units of a size in bytes.
+
+    ``long``: rows fill a block's stretches; ``wide``: 32 bits cannot count all units.
+    """
+    count = "unsigned long long" if wide else "unsigned int"
+    sizes = f"#define LZ_PIECES {pieces}\n#define LZ_THREADS {BLOCK}"
+    items = f"#define LZ_ITEMS {join_items(unit)}\ntypedef {count} LZ_U;"
+    text = f"{_unit(unit)}\n{sizes}\n{items}\n{kernel_text('join.cuh')}"
+    return TextKey("join", "lz_join_long" if long else "lz_join_short", text)
+
+
+def join_items(unit: int) -> int:
+    """Return how many units a thread of a join takes: about 16 bytes, and at least 2 loads."""
+    return {1: 8, 2: 8, 4: 4, 8: 4, 16: 2}[unit]
+
+
+def _unit(itemsize: int) -> str:
+    """Return the definition of LZ_T, for copies of items of a size."""
+    if itemsize == 16:
+        return "struct alignas(16) LZ_T { unsigned long long a, b; };"
+    return f"typedef {_BY_SIZE[itemsize]} LZ_T;"

@@ -24,7 +24,7 @@ from .emit import NAME, emit_box, emit_map
 from .key import Apply, BoxKey, DType, KernelKey, MapKey, PassesKey, TextKey, is_checked
 from .passes import emit_passes
 from .reduce import emit_reduce
-from .rows import emit_box_rows, emit_rows
+from .rows import emit_box_rows, emit_rows, emit_spread
 
 # Where the binary of a launch comes from.
 MEMORY: Final = "memory"
@@ -94,7 +94,7 @@ def _checked(key: KernelKey) -> bool:
 def source_of(key: KernelKey) -> str:
     """Return the CUDA C of a kernel key."""
     if isinstance(key, MapKey):
-        return emit_rows(key) if key.rows else emit_map(key)
+        return emit_rows(key) if key.rows else emit_spread(key) if key.spread else emit_map(key)
     if isinstance(key, BoxKey):
         return emit_box_rows(key) if key.inside.rows else emit_box(key)
     if isinstance(key, PassesKey):

@@ -26,17 +26,17 @@ from ..codegen.key import (
     Output,
     Param,
     ReduceKey,
-    is_checked,
 )
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
 from ..codegen.order import combination_order
 from ..codegen.reduce import ACCUMULATOR_BYTES, block_shape, row_groups
 from ..storage.storage import Storage
 from .capture import Tape
-from .geometry import Access, collapse, is_scalar, needs_wide, plan_map, plan_reduce
+from .geometry import VECTOR_BYTES, Access, collapse, is_scalar, needs_wide, plan_map, plan_reduce
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
 
+_FILLED = 0.9  # of the threads that share rows
 _TILE = 32  # the shortest line that is worth a tile
 _SECTOR = 32  # bytes that memory moves at least
 _MOST_BLOCKS = 2**31 - 1
@@ -263,11 +263,18 @@ def map_step(
         plan.wide,
         plan.vector,
     )
-    # Rows read their last element again, which a store in place may have changed: not an index.
-    walked = is_flat(key) or region.places or is_checked(key.body)
-    rows = 0 if walked else row_elements(plan.shape, plan.vector)
-    key = key._replace(rows=rows)
-    codes, tail, blocks = _walk(plan.shape, plan.vector, plan.wide, is_flat(key), rows)
+    # The last element is read again, which a store in place may have changed: not an index.
+    stored = len(stores) > 0
+    moved = any(isinstance(i, Gather) and (stored or i.checked) for i in key.body)
+    itemsize = max(a.itemsize for a in accesses)
+    whole = plan.vector > 1 or (is_flat(key) and itemsize == VECTOR_BYTES)
+    rows = spread = 0
+    if not (whole or moved or region.places):
+        rows, spread = share(plan.shape, itemsize, plan.wide)
+    key = key._replace(rows=rows, spread=spread)
+    codes, tail, blocks = _walk(
+        plan.shape, plan.vector, plan.wide, is_flat(key) and not rows, rows, spread
+    )
     for mode, strides in zip(modes, plan.strides, strict=True):
         if mode in ("run", "repeat", "each"):
             codes += ("q" if plan.wide else "i") * len(strides)
@@ -297,23 +304,38 @@ def map_step(
     )
 
 
-def row_elements(shape: Shape, vector: int) -> int:
-    """Return how many elements along the last axis a thread takes, or 0 to walk all axes alike."""
-    if len(shape) < 2 or vector > 1 or shape[-1] < BLOCK:
-        return 0
-    elements = min(4, shape[-1] // BLOCK)
-    segments = ceil_div(shape[-1], BLOCK * elements)
-    return elements if math.prod(shape[:-1]) * segments < _MOST_BLOCKS else 0
+def share(shape: Shape, itemsize: int, wide: bool) -> tuple[int, int]:
+    """Return how many elements a thread takes: along the last axis, or else of the whole space.
+
+    Rows need no division, and are taken where stretches of them are well filled.
+    """
+    most = 8 if itemsize <= 2 else 2 if itemsize == VECTOR_BYTES else 4
+    width = shape[-1]
+    if len(shape) == 1:
+        return most, 0
+    rows = math.prod(shape[:-1])
+    for elements in range(most, most // 2, -1):
+        stretches = ceil_div(width, BLOCK * elements)
+        if rows * stretches >= _MOST_BLOCKS:
+            break
+        if width >= _FILLED * stretches * BLOCK * elements:
+            return elements, 0
+    few = min(most, width // BLOCK)
+    if wide and few and rows * ceil_div(width, BLOCK * few) < _MOST_BLOCKS:
+        return few, 0  # 64-bit divisions cost more than idle threads
+    return 0, most
 
 
 def _walk(
-    shape: Shape, vector: int, wide: bool, flat: bool, rows: int
+    shape: Shape, vector: int, wide: bool, flat: bool, rows: int, spread: int
 ) -> tuple[str, list[int], int]:
     """Return codes and values of an element-wise kernel's extents, and its number of blocks."""
     index, unsigned = ("q", "Q") if wide else ("i", "I")
     count = math.prod(shape)
     if rows:
         segments = ceil_div(shape[-1], BLOCK * rows)
+        if len(shape) == 1:
+            return index, [count], segments
         more, values = divisors(shape[:-1], wide)
         return (
             index + unsigned + more,
@@ -324,7 +346,8 @@ def _walk(
     axes = list(shape)
     axes[-1] //= vector if not flat else 1
     more, values = divisors(axes, wide)
-    return index + more, [count if flat else threads, *values], ceil_div(threads, BLOCK)
+    blocks = ceil_div(threads, BLOCK * max(spread, 1))
+    return index + more, [count if flat else threads, *values], blocks
 
 
 def is_copy(region: Region) -> bool:
@@ -512,7 +535,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     wide = needs_wide(math.prod(sizes), sizes, [*merged, c_strides(sizes)])
     scalars = tuple(d for _, d in region.scalars)
     ndim = len(sizes)
-    rows = row_elements(sizes, 1)
+    rows, spread = share(sizes, root.dtype.itemsize, wide)
     inside_key = MapKey(
         tuple(region.body),
         tuple(
@@ -525,6 +548,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
         wide,
         1,
         rows,
+        spread,
     )
     outside_key = MapKey(
         tuple(outside.body),
@@ -541,7 +565,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     key = BoxKey(inside_key, outside_key, tuple(s != 1 for s in step), whole)
     index = "q" if wide else "i"
     unsigned = "Q" if wide else "I"
-    codes, tail, blocks = _walk(sizes, 1, wide, False, rows)
+    codes, tail, blocks = _walk(sizes, 1, wide, False, rows, spread)
     for f, s, c in zip(first, step, count, strict=True):
         codes += index + unsigned * 2
         tail += [f, (c - 1) * s + 1, s]
