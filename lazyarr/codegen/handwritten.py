@@ -11,6 +11,7 @@ from .._kernel_files import kernel_text
 from .emit import BLOCK
 from .key import TextKey
 
+LINE = 128  # bytes that memory moves at best
 _BY_SIZE = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 
 
@@ -56,7 +57,7 @@ def join_key(unit: int, pieces: int, long: bool, wide: bool) -> TextKey:
     ``long``: rows fill a block's stretches; ``wide``: 32 bits cannot count all units.
     """
     count = "unsigned long long" if wide else "unsigned int"
-    sizes = f"#define LZ_PIECES {pieces}\n#define LZ_THREADS {BLOCK}"
+    sizes = f"#define LZ_PIECES {pieces}\n#define LZ_THREADS {BLOCK}\n#define LZ_LINE {LINE}"
     items = f"#define LZ_ITEMS {join_items(unit)}\ntypedef {count} LZ_U;"
     text = f"{_unit(unit)}\n{sizes}\n{items}\n{kernel_text('join.cuh')}"
     return TextKey("join", "lz_join_long" if long else "lz_join_short", text)

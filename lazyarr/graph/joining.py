@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..codegen.emit import BLOCK, magic
-from ..codegen.handwritten import join_items, join_key
+from ..codegen.handwritten import LINE, join_items, join_key
 from ..codegen.key import TextKey
 from ..codegen.launch import Fresh, KernelStep, Pointer, ceil_div
 from . import calls, geometry, interpret, views
@@ -108,13 +108,15 @@ def _group(tape: Tape, v: Value, chosen: range, out_stride: int) -> _Group:
     numbers += [units(n) for n in firsts[:-1] + firsts[-1:] * padding]
     width, out_stride = units(firsts[-1]), units(out_stride)
     stretch = BLOCK * join_items(unit)
-    stretches = ceil_div(width, stretch)
+    line = LINE // unit
+    aligned = units(begin) % line == 0 == out_stride % line
+    stretches = ceil_div(width + (0 if aligned else line - 1), stretch)
     long = width >= _FILLED * stretches * stretch or width > _LONGEST_SHORT
     key = join_key(unit, len(pointers), long, rows * width >= geometry.NARROW_LIMIT)
     codes = "q" * (len(numbers) + 2)
     if long:
-        numbers += [width, out_stride, stretches]
-        return _Group(key, [out, *pointers], codes + "I", numbers, rows * stretches)
+        numbers += [width, out_stride, stretches, units(begin) % line]
+        return _Group(key, [out, *pointers], codes + "II", numbers, rows * stretches)
     numbers += [rows * width, out_stride, *magic(width)]
     blocks = ceil_div(rows * width, stretch)
     return _Group(key, [out, *pointers], codes + "III", numbers, blocks)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lazyarr as xp
+from lazyarr.codegen.handwritten import _unit
+from lazyarr.graph import evaluate
+from lazyarr.graph.joining import join_call
 from tests.property.support import values
 
 DTYPES = ["int8", "int16", "float32", "float64", "complex128"]  # one of each size
@@ -153,9 +155,34 @@ def test_the_result_is_apart_from_its_pieces(device: str) -> None:
     assert float(x[1]) == a[1]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_wide_units_need_every_piece_on_a_border(kernel_device: str, dtype: str) -> None:
-    a = data(3, 96, dtype=dtype)
-    x = real(a)
-    for cut in (0, 16, 17):
-        same(xp.concat([x[:, cut:], x], axis=1), np.concatenate([a[:, cut:], a], axis=1))
+def unit_of(arrays: list[xp.Array], axis: int, shape: tuple[int, ...]) -> int:
+    """Return the bytes of the units in which the simulator would move pieces."""
+    call = join_call([(x._cell.value, x.view) for x in arrays], axis, shape)
+    assert call is not None
+    _, plan, _ = evaluate.plan_for([call])
+    text = plan.steps[0][0].key.text
+    return next(size for size in (1, 2, 4, 8, 16) if text.startswith(_unit(size)))
+
+
+def test_units_are_as_large_as_every_piece_allows() -> None:
+    with xp.default_device("sim"):
+        x, y, z = real(data(3, 96)), real(data(3, 96, dtype="int8")), real(data(1026))
+        pairs: list[tuple[list[xp.Array], int, int]] = [
+            ([x, x], 1, 16),
+            ([x[:, 4:], x], 1, 16),
+            ([x[:, 2:], x], 1, 8),
+            ([x[:, 1:], x], 1, 4),
+            ([x, x[:, 1:]], 1, 4),
+            ([x, x[:, :-1]], 1, 4),  # the result's rows
+            ([y[:, 16:], y], 1, 16),
+            ([y[:, 6:], y], 1, 2),
+            ([y[:, 3:], y], 1, 1),
+            ([z[2:], z[:4]], 0, 8),
+            ([z[4:1024], z[:8]], 0, 16),
+            ([z[1:5], z], 0, 4),
+            ([z[:4], z[1:5]], 0, 4),
+        ]
+        for arrays, axis, want in pairs:
+            lengths = [a.shape[axis] for a in arrays]
+            shape = (*arrays[0].shape[:axis], sum(lengths))
+            assert unit_of(arrays, axis, shape) == want
