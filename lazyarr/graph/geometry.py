@@ -147,6 +147,13 @@ def _map_vector(
     return 1
 
 
+def is_trailing(shape: Shape, axes: Shape) -> bool:
+    """Whether ``axes`` are the last ones of a shape, axes of length 1 apart."""
+    moving = [d for d, n in enumerate(shape) if n != 1]
+    chosen = [d for d in axes if shape[d] != 1]
+    return not chosen or moving[-len(chosen) :] == sorted(chosen)
+
+
 class ReducePlan(NamedTuple):
     """How a reduction walks its space."""
 

@@ -32,7 +32,16 @@ from ..codegen.order import combination_order
 from ..codegen.reduce import ACCUMULATOR_BYTES, block_shape, row_groups
 from ..storage.storage import Storage
 from .capture import Tape
-from .geometry import VECTOR_BYTES, Access, collapse, is_scalar, needs_wide, plan_map, plan_reduce
+from .geometry import (
+    VECTOR_BYTES,
+    Access,
+    collapse,
+    is_scalar,
+    is_trailing,
+    needs_wide,
+    plan_map,
+    plan_reduce,
+)
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
 
@@ -432,7 +441,7 @@ def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> KernelStep | 
     results = math.prod(n for d, n in enumerate(shape) if d not in axes)
     if results == 0:
         return _empty_step(tape, roots, {})
-    order = combination_order(results, elements)
+    order = combination_order(results, elements, is_trailing(shape, axes))
     accesses = [_access(s, shape) for s in region.operands]
     plan = plan_reduce(shape, axes, accesses, order.lanes)
     split = order.chunks > 1

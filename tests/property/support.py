@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import lazyarr as xp
 from lazyarr import _config
 from lazyarr.codegen.order import FINAL_LANES, combination_order
+from lazyarr.graph.geometry import is_trailing
 
 Shape = tuple[int, ...]
 
@@ -116,7 +117,7 @@ def ordered_sum(array: Any, axes: Shape) -> Any:
     flat = np.ascontiguousarray(array.transpose([*keep, *axes])).reshape(results, elements)
     if elements == 0 or results == 0:
         return np.zeros(kept_shape, array.dtype)
-    order = combination_order(results, elements)
+    order = combination_order(results, elements, is_trailing(array.shape, axes))
     with np.errstate(all="ignore"):
         parts = [
             _lanes(part, order.lanes)
