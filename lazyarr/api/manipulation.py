@@ -18,6 +18,7 @@ from .._dtypes import DType
 from .._promotion import result_type
 from ..graph import evaluate, views
 from ..graph.joining import join_call
+from ..graph.node import Value
 from ..graph.views import Shape, View
 from ._common import check_array, check_arrays, check_int, check_shape, uninitialised
 
@@ -259,11 +260,15 @@ def _joined(parts: Sequence[Array], axis: int, shape: Shape, dtype: DType) -> Ar
     """Return arrays (none of them empty) joined by one kernel, or None if that cannot be."""
     if len(parts) < 2 or any(x.dtype != dtype for x in parts):
         return None
-    value = join_call([(x._cell.value, x.view) for x in parts], axis, shape)
-    if value is None:
+    pieces = [(x._cell.value, x.view) for x in parts]
+    return _evaluated(join_call(pieces, axis, shape), "concat")
+
+
+def _evaluated(call: Value | None, cause: str) -> Array | None:
+    if call is None:
         return None
-    evaluate.force([value], "concat")
-    return wrap(value)
+    evaluate.force([call], cause)
+    return wrap(call)
 
 
 def _put(target: Array, key: tuple[slice, ...], x: Array) -> None:
@@ -364,12 +369,14 @@ def _rolled(x: Array, shifts: dict[int, int]) -> Array:
 
 def _rolled_axis(x: Array, d: int, shift: int) -> Array | None:
     """Return x rolled along one axis by one kernel, or None if that cannot be."""
-    evaluate.force([x._cell.value], "roll")  # it is read through views, and stored for that anyway
-    middle = x.shape[d] - shift
-    lead = (slice(None),) * d
-    cuts = (slice(middle, None), slice(0, middle))
-    parts = [view_of(x, views.basic_index(x.view, (*lead, cut))) for cut in cuts]
-    return _joined(parts, d, x.shape, x.dtype)
+    value = x._cell.value
+    evaluate.force([value], "roll")  # it is read through views, and stored for that anyway
+    view = x.view
+    before, n, after = view.shape[:d], view.shape[d], view.shape[d + 1 :]
+    start = view.offset + (n - shift) * view.strides[d]
+    end = View(start, (*before, shift, *after), view.strides)
+    rest = View(view.offset, (*before, n - shift, *after), view.strides)
+    return _evaluated(join_call([(value, end), (value, rest)], d, view.shape), "roll")
 
 
 def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
