@@ -215,8 +215,8 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     Returns
     -------
     Array
-        A new array of the promoted dtype. Runs at the call: one kernel for up to 16 arrays that
-        are computed already, are of the result's dtype and have their elements side by side from
+        A new array of the promoted dtype. Runs at the call: one kernel for every 16 arrays if
+        all are computed already, of the result's dtype, and with their elements side by side from
         the axis on; else one kernel an array, which computes what is pending in its place.
 
     Raises
@@ -239,6 +239,12 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
         if x.shape[:d] != first.shape[:d] or x.shape[d + 1 :] != first.shape[d + 1 :]:
             shapes = ", ".join(str(y.shape) for y in given)
             raise ValueError(f"concat: shapes {shapes} differ in more than axis {d}")
+    return _concatenated(given, d, dtype)
+
+
+def _concatenated(given: Sequence[Array], d: int, dtype: DType) -> Array:
+    """Return arrays whose shapes fit, joined along axis d."""
+    first = given[0]
     parts = [x for x in given if x.size]
     if len(parts) == 1 and len(given) == 1:
         return copy_of(parts[0], dtype)
@@ -287,8 +293,8 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     Returns
     -------
     Array
-        A new array of the promoted dtype. Runs at the call: one kernel for up to 16 arrays that
-        are computed already, are of the result's dtype and have their elements side by side from
+        A new array of the promoted dtype. Runs at the call: one kernel for every 16 arrays if
+        all are computed already, of the result's dtype, and with their elements side by side from
         the axis on; else one kernel an array, which computes what is pending in its place.
 
     Raises
@@ -305,7 +311,14 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
         if x.shape != given[0].shape:
             raise ValueError(f"stack: shapes {given[0].shape} and {x.shape} differ")
     d = views.normalize_axis(axis, given[0].ndim + 1)
-    return concat([expand_dims(x, d) for x in given], axis=d)
+    dtype = result_type(*given)
+    return _concatenated([_with_axis(x, d) for x in given], d, dtype)
+
+
+def _with_axis(x: Array, d: int) -> Array:
+    view = x.view
+    shape = (*view.shape[:d], 1, *view.shape[d:])
+    return view_of(x, View(view.offset, shape, (*view.strides[:d], 0, *view.strides[d:])))
 
 
 def roll(x: Array, /, shift: Ints, *, axis: Ints | None = None) -> Array:
