@@ -18,6 +18,7 @@ from .._dtypes import DType
 from .._promotion import result_type
 from ..graph import evaluate, views
 from ..graph.joining import join_call
+from ..graph.node import Value
 from ..graph.views import Shape, View
 from ._common import check_array, check_arrays, check_int, check_shape, uninitialised
 
@@ -214,8 +215,8 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     Returns
     -------
     Array
-        A new array of the promoted dtype. Runs at the call: one kernel for up to 16 arrays that
-        are computed already, are of the result's dtype and have their elements side by side from
+        A new array of the promoted dtype. Runs at the call: one kernel for every 16 arrays if
+        all are computed already, of the result's dtype, and with their elements side by side from
         the axis on; else one kernel an array, which computes what is pending in its place.
 
     Raises
@@ -238,6 +239,12 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
         if x.shape[:d] != first.shape[:d] or x.shape[d + 1 :] != first.shape[d + 1 :]:
             shapes = ", ".join(str(y.shape) for y in given)
             raise ValueError(f"concat: shapes {shapes} differ in more than axis {d}")
+    return _concatenated(given, d, dtype)
+
+
+def _concatenated(given: Sequence[Array], d: int, dtype: DType) -> Array:
+    """Return arrays whose shapes fit, joined along axis d."""
+    first = given[0]
     parts = [x for x in given if x.size]
     if len(parts) == 1 and len(given) == 1:
         return copy_of(parts[0], dtype)
@@ -259,11 +266,15 @@ def _joined(parts: Sequence[Array], axis: int, shape: Shape, dtype: DType) -> Ar
     """Return arrays (none of them empty) joined by one kernel, or None if that cannot be."""
     if len(parts) < 2 or any(x.dtype != dtype for x in parts):
         return None
-    value = join_call([(x._cell.value, x.view) for x in parts], axis, shape)
-    if value is None:
+    pieces = [(x._cell.value, x.view) for x in parts]
+    return _evaluated(join_call(pieces, axis, shape), "concat")
+
+
+def _evaluated(call: Value | None, cause: str) -> Array | None:
+    if call is None:
         return None
-    evaluate.force([value], "concat")
-    return wrap(value)
+    evaluate.force([call], cause)
+    return wrap(call)
 
 
 def _put(target: Array, key: tuple[slice, ...], x: Array) -> None:
@@ -282,8 +293,8 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     Returns
     -------
     Array
-        A new array of the promoted dtype. Runs at the call: one kernel for up to 16 arrays that
-        are computed already, are of the result's dtype and have their elements side by side from
+        A new array of the promoted dtype. Runs at the call: one kernel for every 16 arrays if
+        all are computed already, of the result's dtype, and with their elements side by side from
         the axis on; else one kernel an array, which computes what is pending in its place.
 
     Raises
@@ -300,7 +311,14 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
         if x.shape != given[0].shape:
             raise ValueError(f"stack: shapes {given[0].shape} and {x.shape} differ")
     d = views.normalize_axis(axis, given[0].ndim + 1)
-    return concat([expand_dims(x, d) for x in given], axis=d)
+    dtype = result_type(*given)
+    return _concatenated([_with_axis(x, d) for x in given], d, dtype)
+
+
+def _with_axis(x: Array, d: int) -> Array:
+    view = x.view
+    shape = (*view.shape[:d], 1, *view.shape[d:])
+    return view_of(x, View(view.offset, shape, (*view.strides[:d], 0, *view.strides[d:])))
 
 
 def roll(x: Array, /, shift: Ints, *, axis: Ints | None = None) -> Array:
@@ -364,12 +382,14 @@ def _rolled(x: Array, shifts: dict[int, int]) -> Array:
 
 def _rolled_axis(x: Array, d: int, shift: int) -> Array | None:
     """Return x rolled along one axis by one kernel, or None if that cannot be."""
-    evaluate.force([x._cell.value], "roll")  # it is read through views, and stored for that anyway
-    middle = x.shape[d] - shift
-    lead = (slice(None),) * d
-    cuts = (slice(middle, None), slice(0, middle))
-    parts = [view_of(x, views.basic_index(x.view, (*lead, cut))) for cut in cuts]
-    return _joined(parts, d, x.shape, x.dtype)
+    value = x._cell.value
+    evaluate.force([value], "roll")  # it is read through views, and stored for that anyway
+    view = x.view
+    before, n, after = view.shape[:d], view.shape[d], view.shape[d + 1 :]
+    start = view.offset + (n - shift) * view.strides[d]
+    end = View(start, (*before, shift, *after), view.strides)
+    rest = View(view.offset, (*before, n - shift, *after), view.strides)
+    return _evaluated(join_call([(value, end), (value, rest)], d, view.shape), "roll")
 
 
 def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:

@@ -37,20 +37,31 @@ def join_call(pieces: Sequence[tuple[Value, View]], axis: int, shape: Shape) -> 
     None if one kernel cannot do it: a value is pending, or a view has no rows of neighbours.
     """
     rows = math.prod(shape[:axis])
-    seen: list[View] = []
+    values: list[Value] = []
+    reads: list[Shape] = []
+    offsets: list[int] = []
+    sizes: list[tuple[int, int]] = []
     for value, view in pieces:
-        length = math.prod(view.shape[axis:])
-        row_view = None if value.real is None else views.reshape(view, (rows, length))
-        if row_view is None or (length > 1 and row_view.strides[1] != 1):
+        if value.real is None:
             return None
-        seen.append(row_view)
-    first = pieces[0][0]
+        length = math.prod(view.shape[axis:])
+        seen = views.reshape(view, (rows, length))
+        if seen is None:
+            return None
+        stride, step = seen.strides
+        if length > 1 and step != 1:
+            return None
+        values.append(value)
+        reads.append((stride, 1))
+        offsets.append(seen.offset)
+        sizes.append((length, stride))
+    first = values[0]
     return Value(
         call_spec("join", first.dtype),
-        tuple(value for value, _ in pieces),
-        tuple((v.strides[0], 1) for v in seen),
-        tuple(v.offset for v in seen),
-        (rows, tuple((v.shape[1], v.strides[0]) for v in seen)),
+        tuple(values),
+        tuple(reads),
+        tuple(offsets),
+        (rows, tuple(sizes)),
         shape,
         first.device,
     )

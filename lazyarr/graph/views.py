@@ -143,7 +143,7 @@ def flip(view: View, axes: Sequence[int]) -> View:
 
 def reshape(view: View, shape: Shape) -> View | None:
     """Return the same elements, in order, under another shape; None if that needs a copy."""
-    if 0 in view.shape:
+    if 0 in view.shape or is_contiguous(view.shape, view.strides):
         return View(view.offset, shape, c_strides(shape))
     old = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
     strides: list[int] = []

@@ -14,6 +14,7 @@ import lazyarr as xp
 from lazyarr import _dtypes as dt
 from lazyarr._kernel_files import kernel_text
 from lazyarr.codegen.emit import COMPLEX, magic, prelude, with_prelude
+from lazyarr.codegen.handwritten import join_key
 from lazyarr.codegen.key import BoxKey, KernelKey, MapKey, ReduceKey
 from lazyarr.codegen.launch import describe, source_of
 from lazyarr.graph import evaluate, geometry
@@ -113,9 +114,9 @@ def test_nvrtc_takes_the_generated_kernels(corpus: dict[str, list[KernelKey]], a
 
 @needs_nvrtc
 def test_nvrtc_takes_64_bit_indices(corpus: dict[str, list[KernelKey]]) -> None:
-    seen: set[type] = set()
+    seen: set[tuple[type, str]] = set()
     for key in (key for keys in corpus.values() for key in keys):
-        if type(key) in seen:
+        if (type(key), _walk_of(key)) in seen:
             continue
         if isinstance(key, (MapKey, ReduceKey)):
             wider: Any = key._replace(wide=True)
@@ -124,11 +125,31 @@ def test_nvrtc_takes_64_bit_indices(corpus: dict[str, list[KernelKey]]) -> None:
             wider = key._replace(inside=inside, outside=outside)
         else:
             continue
-        seen.add(type(key))
+        seen.add((type(key), _walk_of(key)))
         source = source_of(wider)
         assert "typedef long long I;" in source
         nvrtc.compile_cubin(source, "sm_90")
-    assert seen == {MapKey, BoxKey, ReduceKey}
+    walks = {(kind, walk) for kind in (MapKey, BoxKey) for walk in ("rows", "spread")}
+    assert seen == walks | {(MapKey, "vector"), (ReduceKey, "")}
+
+
+def _walk_of(key: KernelKey) -> str:
+    """Return how an element-wise kernel walks its space."""
+    if isinstance(key, BoxKey):
+        return _walk_of(key.inside)
+    if isinstance(key, MapKey):
+        return "rows" if key.rows else "spread" if key.spread else "vector"
+    return ""
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_nvrtc_takes_joins(arch: str) -> None:
+    for unit, pieces, wide in ((1, 16, False), (4, 2, True), (8, 4, True), (16, 2, False)):
+        text = join_key(unit, pieces, False, wide).text  # of both functions
+        binary = nvrtc.compile_cubin(text, arch)
+        assert b".text.lz_join_long\0" in binary
+        assert b".text.lz_join_short\0" in binary
 
 
 @needs_nvrtc
