@@ -16,6 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILED = (
     "lazyarr/_array.py",
+    "lazyarr/_arguments.py",
     "lazyarr/_promotion.py",
     "lazyarr/codegen/launch.py",
     "lazyarr/graph/capture.py",

@@ -37,8 +37,7 @@ __device__ __forceinline__ LZ_KEY lz_differing(const LzOrder& order, const LZ_WO
 }
 
 extern "C" __global__ void __launch_bounds__(LZ_THREADS)
-lz_sort_block(LZ_OUT* out, const LZ_WORD* in, long long rows, long long n, unsigned long long flip,
-              int floating) {
+lz_sort_block(LZ_OUT* out, const LZ_WORD* in, long long rows, long long n, unsigned long long flip) {
   // The counts of a digit, and then the elements in their new order.
   __shared__ __align__(16) unsigned char memory[
       LZ_WARPS * LZ_RADIX * 4 > LZ_TILE * sizeof(LZ_WORD) ? LZ_WARPS * LZ_RADIX * 4
@@ -47,7 +46,7 @@ lz_sort_block(LZ_OUT* out, const LZ_WORD* in, long long rows, long long n, unsig
   __shared__ unsigned int warp_sums[LZ_RADIX / 32];
   __shared__ LZ_KEY bits[2];
   unsigned int (*counts)[LZ_RADIX] = (unsigned int (*)[LZ_RADIX])memory;
-  const LzOrder order(flip, floating);
+  const LzOrder order(flip);
   const LZ_WORD* from = in + (long long)blockIdx.x * n;
   LZ_OUT* to = out + (long long)blockIdx.x * n;
   LZ_WORD x[LZ_ITEMS];
@@ -66,7 +65,7 @@ lz_sort_block(LZ_OUT* out, const LZ_WORD* in, long long rows, long long n, unsig
   for (int shift = 0; shift < (int)(8 * sizeof(LZ_WORD)); shift += LZ_DIGIT_BITS) {
     if ((differing >> shift & (LZ_RADIX - 1)) == 0) continue;
     const unsigned int total = lz_rank_in_warps(order, x, shift, rank, counts);
-    lz_rank_in_tile(order, x, shift, rank, total, counts, starts, warp_sums);
+    lz_rank_in_tile(rank, total, counts, starts, warp_sums);
     lz_exchange(x, rank, (LZ_WORD*)memory);
 #if LZ_PAIRS
     __syncthreads();

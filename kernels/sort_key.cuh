@@ -1,7 +1,8 @@
 // What the sorting kernels share: the order of elements, and the stable ranks of one digit.
 //
 // Specialised by LZ_WORD (an unsigned type: the bits of an element), LZ_KEY (the same or wider, at
-// least 32 bits), LZ_INFINITY (the bits of infinity), LZ_THREADS and LZ_ITEMS.
+// least 32 bits), LZ_FLOATING (whether the bits are a float's), LZ_INFINITY (the bits of infinity),
+// LZ_THREADS and LZ_ITEMS.
 //
 // Elements stay as they are; their keys are made where they are looked at, so that elements with
 // equal keys (+0 and -0, all NaNs) come out as they went in.
@@ -16,15 +17,13 @@
 // `flip` has the sign bit for signed integers, and all bits more for descending order.
 struct LzOrder {
   LZ_KEY flip;
-  bool floating;
 
-  __device__ __forceinline__ LzOrder(unsigned long long flip, int floating)
-      : flip((LZ_KEY)flip), floating(floating != 0) {}
+  __device__ __forceinline__ explicit LzOrder(unsigned long long flip) : flip((LZ_KEY)flip) {}
 
   // NaN is the largest key in both directions.
   __device__ __forceinline__ LZ_KEY key(LZ_WORD bits) const {
     LZ_KEY key = bits;
-    if (floating) {
+    if (LZ_FLOATING) {
       const LZ_KEY magnitude = key & ~LZ_SIGN;
       if (magnitude > (LZ_KEY)LZ_INFINITY) return LZ_ALL;
       if (magnitude == 0) key = 0;
@@ -35,7 +34,7 @@ struct LzOrder {
 
   // An element with the largest key: it fills up the last tile.
   __device__ __forceinline__ LZ_WORD last() const {
-    return (LZ_WORD)(floating ? LZ_ALL : LZ_ALL ^ flip);
+    return (LZ_WORD)(LZ_FLOATING ? LZ_ALL : LZ_ALL ^ flip);
   }
 
   __device__ __forceinline__ unsigned int digit(LZ_WORD bits, int shift) const {
@@ -49,9 +48,12 @@ __device__ __forceinline__ int lz_place(int i) {
   return (int)threadIdx.x / 32 * (32 * LZ_ITEMS) + i * 32 + (int)threadIdx.x % 32;
 }
 
-// Step one of two: ranks among the equal digits of the warp. Returns, to the first LZ_RADIX
-// threads, how often the digit of the thread's number occurs in the tile; counts[w][d] then says
-// how often d occurs in the warps before w. Starts with a barrier.
+// A digit above a rank in the tile, in one word.
+#define LZ_RANK_BITS 24
+
+// Step one of two: ranks among the equal digits of the warp, with the digits above them. Returns,
+// to the first LZ_RADIX threads, how often the digit of the thread's number occurs in the tile;
+// counts[w][d] then says how often d occurs in the warps before w. Starts with a barrier.
 __device__ __forceinline__ unsigned int lz_rank_in_warps(
     const LzOrder& order, const LZ_WORD (&x)[LZ_ITEMS], int shift, unsigned int (&rank)[LZ_ITEMS],
     unsigned int (*counts)[LZ_RADIX]) {
@@ -75,7 +77,7 @@ __device__ __forceinline__ unsigned int lz_rank_in_warps(
     __syncwarp();
     if ((peers & below) == 0) mine[digit] = before + __popc(peers);
     __syncwarp();
-    rank[i] = before + __popc(peers & below);
+    rank[i] = digit << LZ_RANK_BITS | (before + __popc(peers & below));
   }
   __syncthreads();
   unsigned int total = 0;
@@ -113,16 +115,16 @@ __device__ __forceinline__ T lz_exclusive_sum(T value, T* warp_sums) {
 
 // Step two: ranks in the tile. starts[d] is where digit d starts in the tile. Ends with a barrier.
 __device__ __forceinline__ void lz_rank_in_tile(
-    const LzOrder& order, const LZ_WORD (&x)[LZ_ITEMS], int shift, unsigned int (&rank)[LZ_ITEMS],
-    unsigned int total, unsigned int (*counts)[LZ_RADIX], unsigned int* starts,
-    unsigned int* warp_sums) {
+    unsigned int (&rank)[LZ_ITEMS], unsigned int total, unsigned int (*counts)[LZ_RADIX],
+    unsigned int* starts, unsigned int* warp_sums) {
   const unsigned int start = lz_exclusive_sum(total, warp_sums);
   if (threadIdx.x < LZ_RADIX) starts[threadIdx.x] = start;
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < LZ_ITEMS; ++i) {
-    const unsigned int digit = order.digit(x[i], shift);
-    rank[i] += starts[digit] + counts[threadIdx.x / 32][digit];
+    const unsigned int digit = rank[i] >> LZ_RANK_BITS;
+    rank[i] = (rank[i] & ((1u << LZ_RANK_BITS) - 1)) + starts[digit] +
+              counts[threadIdx.x / 32][digit];
   }
   __syncthreads();
 }

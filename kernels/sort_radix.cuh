@@ -3,7 +3,7 @@
 // 2022): one kernel counts all digits, one plans, and one a digit ranks tiles and learns from the
 // tiles before it (decoupled look-back) where its elements go.
 //
-// Further definitions: LZ_PAIRS (the result is the elements' indices, LZ_OUT their type, LZ_INDEX
+// Further definitions: LZ_BLOCKS (the blocks of a pass that an SM holds at least), LZ_PAIRS (the result is the elements' indices, LZ_OUT their type, LZ_INDEX
 // how they are carried), LZ_COUNT (unsigned; two bits more than the length of a row has).
 
 #define LZ_PASSES ((int)sizeof(LZ_WORD))
@@ -13,9 +13,9 @@
 // thread's elements are added at once: the digits that all elements share would collide.
 extern "C" __global__ void __launch_bounds__(LZ_RADIX)
 lz_sort_count(LZ_COUNT* histograms, const LZ_WORD* __restrict__ in, long long n, long long part,
-              long long parts, unsigned long long flip, int floating) {
+              long long parts, unsigned long long flip) {
   __shared__ unsigned int counts[LZ_PASSES][LZ_RADIX];
-  const LzOrder order(flip, floating);
+  const LzOrder order(flip);
   const int thread = threadIdx.x;
   for (int p = 0; p < LZ_PASSES; ++p) counts[p][thread] = 0;
   __syncthreads();
@@ -127,11 +127,10 @@ __device__ __forceinline__ LZ_COUNT lz_look_back(volatile LZ_COUNT* row_state, l
 // as zeros, and the pass clears `next`, the state of the pass after it. B is used for pairs only:
 // otherwise the second buffer is the result's memory, and so it always is for the indices (each
 // row's inside the row's result, because rows end at different passes).
-extern "C" __global__ void __launch_bounds__(LZ_THREADS, 2)
+extern "C" __global__ void __launch_bounds__(LZ_THREADS, LZ_BLOCKS)
 lz_sort_pass(LZ_OUT* out, LZ_WORD* a, LZ_WORD* b, LZ_INDEX* a_index, unsigned int* tickets,
              LZ_COUNT* state, LZ_COUNT* next, const LZ_COUNT* starts, const unsigned char* plan,
-             const LZ_WORD* in, long long n, long long tiles, unsigned long long flip, int floating,
-             int pass) {
+             const LZ_WORD* in, long long n, long long tiles, unsigned long long flip, int pass) {
   // The counts of the digit, then the elements in the order of the digit, then their indices.
   __shared__ __align__(16) unsigned char memory[
       LZ_WARPS * LZ_RADIX * 4 > LZ_TILE * LZ_ITEM_BYTES ? LZ_WARPS * LZ_RADIX * 4
@@ -142,7 +141,7 @@ lz_sort_pass(LZ_OUT* out, LZ_WORD* a, LZ_WORD* b, LZ_INDEX* a_index, unsigned in
   __shared__ unsigned int ticket;
   unsigned int (*counts)[LZ_RADIX] = (unsigned int (*)[LZ_RADIX])memory;
   LZ_WORD* words = (LZ_WORD*)memory;
-  const LzOrder order(flip, floating);
+  const LzOrder order(flip);
   const int thread = threadIdx.x;
   const int shift = pass * LZ_DIGIT_BITS;
   if (thread == 0) ticket = atomicAdd(tickets + pass, 1u);
@@ -171,7 +170,7 @@ lz_sort_pass(LZ_OUT* out, LZ_WORD* a, LZ_WORD* b, LZ_INDEX* a_index, unsigned in
   if (thread < LZ_RADIX)
     place = starts[(row * LZ_PASSES + pass) * LZ_RADIX + thread] +
             lz_look_back(state + row * tiles * LZ_RADIX, tile, total);
-  lz_rank_in_tile(order, x, shift, rank, total, counts, tile_starts, warp_sums);
+  lz_rank_in_tile(rank, total, counts, tile_starts, warp_sums);
   if (thread < LZ_RADIX) places[thread] = place - tile_starts[thread];
 #pragma unroll
   for (int i = 0; i < LZ_ITEMS; ++i) words[rank[i]] = x[i];

@@ -4,9 +4,8 @@
 #define LZ_ROWS (LZ_THREADS / 32)
 
 extern "C" __global__ void __launch_bounds__(LZ_THREADS)
-lz_sort_warp(LZ_OUT* out, const LZ_WORD* in, long long rows, long long n, unsigned long long flip,
-             int floating) {
-  const LzOrder order(flip, floating);
+lz_sort_warp(LZ_OUT* out, const LZ_WORD* in, long long rows, long long n, unsigned long long flip) {
+  const LzOrder order(flip);
   const int lane = threadIdx.x % 32;
   const long long row = (long long)blockIdx.x * LZ_ROWS + threadIdx.x / 32;
   if (row >= rows) return;

@@ -6,7 +6,7 @@ steers devices, evaluation and copies. See ``docs/``.
 
 from math import e, inf, nan, pi
 
-from . import _slots, fft, linalg
+from . import _slots, fft, kernel_log, linalg
 from ._array import Array
 from ._control import (
     default_device,
@@ -160,6 +160,7 @@ __version__ = "0.1.0"
 newaxis = None
 
 _slots.complete()
+kernel_log.start_if_asked()
 
 __all__ = [
     "Array",

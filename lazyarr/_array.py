@@ -15,11 +15,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from . import _config
 from . import _dtypes as dt
+from ._config import EAGER
 from ._devices import CPU, Device, parse_device
 from ._dtypes import DType
 from ._promotion import result_dtype, scalar_dtype, scalar_value
+from ._statements import is_statement
 from .graph import evaluate, indexing, read, views
 from .graph.node import MAX_WORK, Cell, Value, const
 from .graph.optable import OPS, Op, Spec
@@ -231,10 +232,11 @@ class Array:
     def get(self) -> npt.NDArray[Any]:
         """Return the values as a NumPy array of their own, writable.
 
-        An explicit read: allowed under a transfer guard. Forces evaluation; downloads if the
-        device is authoritative and the host has no valid copy.
+        An explicit read: allowed under a transfer guard. Forces evaluation. If the device is
+        authoritative and the host has no valid copy, downloads: into the result itself, in
+        page-locked memory, where the elements lie without gaps (no mirror is kept then).
         """
-        return self._read("get()", explicit=True).copy()
+        return read.read_own(self._cell.value, self._dtype, self.view, "get()")
 
     def host(self, mode: str = "r") -> AbstractContextManager[npt.NDArray[Any]]:
         """Open the array's memory on the host as a NumPy array inside a ``with`` block.
@@ -278,7 +280,7 @@ class Array:
         return _advanced_get(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        temporary = _references(value) <= _TEMPORARY
+        temporary = _references(value) <= _TEMPORARY and is_statement(_FILE)
         if not views.is_basic_key(key):
             _advanced_set(self, key, value)
             return
@@ -495,7 +497,7 @@ def _bad_devices(x: Array, y: Array) -> ValueError:
 
 def wrap(value: Value) -> Array:
     """Return a new array of a value, evaluating it if laziness has reached its bounds."""
-    if value.work > MAX_WORK or value.device is CPU or _config.config.eager:
+    if value.work > MAX_WORK or value.device is CPU or _EAGER[0]:
         evaluate.force([value], "bound on laziness")
     return Array(value)
 
@@ -721,7 +723,7 @@ def _squares(dtype: DType, exponent: Any) -> bool:
 
 
 def in_place(op: Op, x: Array, y: Any) -> Any:
-    temporary = _references(y) <= _TEMPORARY_OPERAND
+    temporary = _references(y) <= _TEMPORARY_OPERAND and is_statement(_FILE)
     result = binary(op, x, y)
     if temporary and type(y) is Array and result is not NotImplemented:
         _let_go(y)
@@ -809,6 +811,8 @@ def _cell_references(array: Array) -> int:
 _TEMPORARY: Final = _temporary_references("probe[0] =")
 _TEMPORARY_OPERAND: Final = _temporary_references("probe +=")
 _CELL_ALONE: Final = _cell_references(Array(const(0, dt.bool_, (), CPU)))
+_EAGER: Final = EAGER
+_FILE: Final = __file__
 _NOTHING: Final = Cell(const(0, dt.bool_, (), CPU))
 # NumPy's names of the element-wise functions, where they differ from the standard's.
 _UFUNC_NAMES = {

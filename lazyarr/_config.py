@@ -29,6 +29,7 @@ class Config:
     cache_size: int = DEFAULT_CACHE_SIZE  # LAZYARR_CACHE_SIZE, in bytes
     eager: bool = False  # LAZYARR_EAGER: evaluate every operation at once
     cxx: str | None = None  # LAZYARR_CXX: the C++ compiler of the simulator
+    debug: bool = False  # LAZYARR_DEBUG: a line on stderr for every kernel
     sim: bool = False  # LAZYARR_SIM: list the simulator in devices()
     pinned_budget: int | None = None  # LAZYARR_PINNED_BUDGET, in bytes; None: by the RAM
     cuda_home: str | None = None  # CUDA_HOME or CUDA_PATH: where a CUDA toolkit is
@@ -97,6 +98,7 @@ def read_config(environ: Mapping[str, str]) -> Config:
         cache_size=DEFAULT_CACHE_SIZE if size is None else size,
         eager=_flag(environ, "LAZYARR_EAGER", False),
         cxx=environ.get("LAZYARR_CXX", "").strip() or None,
+        debug=_flag(environ, "LAZYARR_DEBUG", False),
         sim=_flag(environ, "LAZYARR_SIM", False),
         pinned_budget=_size(environ, "LAZYARR_PINNED_BUDGET"),
         cuda_home=environ.get("CUDA_HOME") or environ.get("CUDA_PATH") or None,
@@ -104,3 +106,5 @@ def read_config(environ: Mapping[str, str]) -> Config:
 
 
 config = read_config(os.environ)
+# The one setting that every operation looks at, where compiled code finds it fast.
+EAGER: list[bool] = [config.eager]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._array import Array, force_arrays
 from ._devices import CPU, Device, parse_device, scoped_default, set_process_default
-from .ledger import Stats, counters
+from .ledger import Stats, counters, tell_watchers
 from .runtime import select
 from .runtime.base import MemoryInfo
 
@@ -49,6 +49,7 @@ def synchronize(device: Any = None) -> None:
     for backend in backends:
         with backend.batch():
             backend.synchronize()
+    tell_watchers()
 
 
 def stats(*, reset: bool = False) -> Stats:

@@ -18,11 +18,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import ledger
+from ._arguments import Geometry, Placed, call
 from ._array import Array
 from ._devices import CPU, Device, parse_device
 from ._host import covers
+from .codegen.launch import MEMORY, kernel_event
 from .graph import evaluate, share, views
-from .graph.write import has_readers, own_storage
+from .graph.write import own_storage
 from .runtime.base import Access, Dim3
 from .runtime.select import default_device
 from .runtime.signature import Parameter, parameters_of
@@ -75,7 +77,6 @@ class InOut(_Marked):
 
 
 _MODES = {Array: "rw", In: "r", Out: "w", InOut: "rw"}
-_HERE = nullcontext()
 
 
 class SourceModule:
@@ -180,10 +181,13 @@ class KernelFunction:
         self.name = name
         self.device = module.device
         self.parameters = parameters_of(module.source, name)
+        self._modes = _MODES
         self._module = module  # keeps the binary loaded
         self._state = module._state
         self._function = function
         self._cause = f"kernel {name!r}"
+        # (grid, block) as given: blocks and threads. Bounded, for a caller may never repeat one.
+        self._geometries: dict[Any, tuple[Dim3, Dim3]] = {}
         self._checks = None if self.parameters is None else [_check(p) for p in self.parameters]
         self._pack: Any = None
         if self.parameters is not None and all(p.pointer or p.code for p in self.parameters):
@@ -229,50 +233,28 @@ class KernelFunction:
         Evaluates pending arguments, and pending readers of arrays that the kernel writes. Uploads
         what the kernel reads and the device lacks (implicit: guarded); copies nothing else.
         """
-        threads = _dim3(block if type(block) is not list else tuple(block), "block")
-        blocks = _dim3(grid if type(grid) is not list else tuple(grid), "grid")
-        values, arrays = self._arguments(args)
-        pack = self._pack or self._dynamic_packer(args)
-        state = self._state
-        backend: Any = state.backend
-        scope = _HERE if stream is None else _on_stream(backend, stream)
-        with state.lock, backend.batch(), scope:
-            if not _ready(arrays, values, backend.stream_handle):
-                self._check_written(arrays)
-                self._bring(arrays, values, backend)
-            accesses = self._accesses(arrays, values) if backend.checked else None
-            packed = pack(*values)
-            if ledger.sinks:
-                self._traced(arrays, (blocks, threads, packed, shared, accesses))
-            else:
-                backend.launch(self._function, blocks, threads, packed, shared, accesses)
-            ledger.counters.launches += 1
+        if stream is None:
+            call(self, args, block, grid, shared)
+            return
+        with _on_stream(self._state.backend, stream):
+            call(self, args, block, grid, shared)
 
-    def _arguments(self, args: tuple[Any, ...]) -> tuple[list[Any], list[tuple[Array, str, int]]]:
-        """Check the arguments; return values to pack, and the arrays with mode and position."""
-        checks = self._checks
-        if checks is None:
-            checks = [(None, None)] * len(args)
-        elif len(args) != len(checks):
-            self._refuse(args, f"{len(checks)} arguments expected, {len(args)} given")
-        values: list[Any] = []
-        arrays: list[tuple[Array, str, int]] = []
-        for arg, (pointer, wanted) in zip(args, checks, strict=True):
-            kind = type(arg)
-            mode = _MODES.get(kind)
-            if mode is not None:
-                x = arg if kind is Array else arg.array
-                if pointer is False or (wanted is not None and x._dtype not in wanted):
-                    self._refuse_array(args, len(values), x)
-                if x._device is not self.device or x._view is not None:
-                    self._check_placed(args, len(values), x)
-                arrays.append((x, mode, len(values)))
-                values.append(0)
-            elif kind is wanted and not pointer:
-                values.append(arg)
-            else:
-                values.append(self._by_value(args, len(values), pointer, wanted))
-        return values, arrays
+    def _start(
+        self, values: list[Any], arrays: list[Placed], packed: bytes, geometry: Geometry
+    ) -> None:
+        """Launch where the backend checks accesses or a trace is on. Called inside a batch."""
+        backend = self._state.backend
+        accesses = self._accesses(arrays, values) if backend.checked else None
+        blocks, threads, shared = geometry
+        if ledger.sinks:
+            self._traced(arrays, (blocks, threads, packed, shared, accesses))
+        else:
+            backend.launch(self._function, blocks, threads, packed, shared, accesses)
+
+    def _dims(self, block: Any, grid: Any) -> tuple[Dim3, Dim3]:
+        """Return blocks and threads; raise for what no launch can have."""
+        threads = _dim3(block if type(block) is not list else tuple(block), "block")
+        return _dim3(grid if type(grid) is not list else tuple(grid), "grid"), threads
 
     def _by_value(self, args: tuple[Any, ...], k: int, pointer: bool | None, wanted: Any) -> Any:
         arg = args[k]
@@ -306,7 +288,7 @@ class KernelFunction:
                 "xp.asarray(x, copy=True), or pass offset and strides to the kernel"
             )
 
-    def _check_written(self, arrays: list[tuple[Array, str, int]]) -> None:
+    def _check_written(self, arrays: list[Placed]) -> None:
         """Refuse to write what may not be written, and to write what another argument covers."""
         for n, (x, mode, k) in enumerate(arrays):
             if mode == "r":
@@ -330,7 +312,7 @@ class KernelFunction:
                         "xp.asarray(x, copy=True)"
                     )
 
-    def _bring(self, arrays: list[tuple[Array, str, int]], values: list[Any], backend: Any) -> None:
+    def _bring(self, arrays: list[Placed], values: list[Any], backend: Any) -> None:
         """Make every array ready on the device, and put its address among the values."""
         # No name may hold a value here: whether others read it shows in its reference count.
         pending = [
@@ -341,6 +323,9 @@ class KernelFunction:
         if pending:
             evaluate.force(pending, self._cause)
             pending.clear()
+        for x, mode, _ in arrays:
+            if x._cell.value.real is not None and (mode != "w" or not covers(x)):
+                x._cell.value.real.verify()
         cause = self._cause
         late = False
         for x, mode, _ in arrays:
@@ -376,18 +361,25 @@ class KernelFunction:
         if storage.location is not DEVICE or storage.mirrored:  # type: ignore[union-attr]
             storage.device_write(self._cause, whole=True)  # type: ignore[union-attr]
 
-    def _accesses(self, arrays: list[tuple[Array, str, int]], values: list[Any]) -> list[Access]:
+    def _accesses(self, arrays: list[Placed], values: list[Any]) -> list[Access]:
         return [Access(values[k], x.nbytes, mode, self._argument_name(k)) for x, mode, k in arrays]
 
-    def _traced(self, arrays: list[tuple[Array, str, int]], launch: tuple[Any, ...]) -> None:
+    def _traced(self, arrays: list[Placed], launch: tuple[Any, ...]) -> None:
         backend = self._state.backend
         started = time.perf_counter()
         before = backend.record()
         backend.launch(self._function, *launch)
-        after = backend.record()
-        moved = sum(x.nbytes * len(mode) for x, mode, _ in arrays)
-        event = ledger.Event("kernel", self.name, moved, self._cause)
-        event.details = {"grid": launch[0], "block": launch[1], "events": (before, after)}
+        event = kernel_event(
+            self.name,
+            ledger.Clock(backend, before, backend.record()),
+            self._cause,
+            operations=(self.name,),
+            nbytes=sum(x.nbytes * len(mode) for x, mode, _ in arrays),
+            written=sum(x.nbytes for x, mode, _ in arrays if "w" in mode),
+            grid=launch[0],
+            block=launch[1],
+            binary=MEMORY,
+        )
         ledger.emit(event, started)
 
     def _dynamic_packer(self, args: tuple[Any, ...]) -> Any:
@@ -456,28 +448,6 @@ class KernelFunction:
         else:
             remedy = "pass a lazyarr array or a NumPy scalar"
         self._refuse(args, f"{where} is given {_describe(arg)}: {remedy}")
-
-
-def _ready(arrays: list[tuple[Array, str, int]], values: list[Any], handle: int) -> bool:
-    """Put the addresses among the values if all arrays are ready as they are: the usual case."""
-    seen = set()
-    for x, mode, k in arrays:
-        storage = x._cell.value.real
-        if storage is None or storage.location is not DEVICE or storage.stream != handle:
-            return False
-        if mode != "r" and (
-            storage.mirrored
-            or x._frozen
-            or storage.readonly
-            or storage.host_open
-            or (has_readers(x._cell) and not storage.shared)
-        ):
-            return False
-        seen.add(id(storage))
-        values[k] = storage.ptr
-        if x._view is not None:
-            values[k] += x._view.offset * x._dtype.itemsize
-    return len(seen) == len(arrays)
 
 
 def _in_extern_c(source: str) -> str:

@@ -1,7 +1,7 @@
 """Counters and the event list that lower layers report to.
 
-Owns the process-wide counters behind ``xp.stats`` and the list of active traces. Imports nothing
-of lazyarr, so that every layer can report.
+Owns the process-wide counters behind ``xp.stats`` and the lists of active traces and of those that
+are told after each event. Imports nothing of lazyarr, so that every layer can report.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -30,12 +31,20 @@ class Stats(NamedTuple):
     evaluations: int
 
 
+class Clock(NamedTuple):
+    """The device events around a piece of work, and the backend that recorded them."""
+
+    backend: Any
+    before: Any
+    after: Any
+
+
 @dataclass
 class Event:
-    """One thing that happened: ``kind`` is kernel, copy, compile, evaluate or library.
+    """One thing that happened: ``kind`` is kernel, copy, control, compile, evaluate or library.
 
-    ``seconds`` is host time from start to end of the call; ``gpu_seconds`` comes from device
-    events where the trace asked for them. ``line`` is the user's Python line.
+    ``seconds`` is host time from start to end of the call; ``gpu_seconds`` is the device's, read
+    from ``clock`` once the work is done. ``line`` is the user's Python line.
     """
 
     kind: str
@@ -46,6 +55,7 @@ class Event:
     gpu_seconds: float | None = None
     line: str = ""
     details: dict[str, Any] = field(default_factory=dict)
+    clock: Clock | None = None
 
 
 class Counters:
@@ -82,6 +92,8 @@ class Counters:
 
 counters: Final = Counters()
 sinks: Final[list[list[Event]]] = counters.sinks
+# Called after an event was added to the sinks, and after a wait for a device.
+watchers: Final[list[Callable[[], None]]] = []
 _lock = threading.Lock()
 
 
@@ -96,6 +108,13 @@ def emit(event: Event, started: float | None = None) -> None:
     with _lock:
         for sink in sinks:
             sink.append(event)
+    tell_watchers()
+
+
+def tell_watchers() -> None:
+    """Say that work of a device may have finished."""
+    for watcher in watchers:
+        watcher()
 
 
 def user_line() -> str:

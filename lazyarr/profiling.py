@@ -10,7 +10,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,8 +39,14 @@ class Trace:
 
     ``events`` is a list of records with ``kind`` ("kernel", "copy", "control", "compile",
     "evaluate" or "library"), ``name``, ``nbytes``, ``cause``, ``seconds`` (of the host, from start
-    to end of the call), ``gpu_seconds`` (of the device, where it was timed) and ``line`` (the
-    user's). ``str`` is a table of them.
+    to end of the call), ``gpu_seconds`` (of the device, where it was timed), ``line`` (the user's)
+    and ``details``. ``str`` is a table of them.
+
+    The details of a kernel are ``operations`` (the names of those it fuses), ``read`` and
+    ``written`` (bytes, each operand's elements once), ``binary`` (where its binary came from:
+    "memory", "disk cache" or "compiler"), ``share`` (the bytes it moved a second, as a part of what
+    a copy on the device moves; None where that is unknown), ``device``, ``grid`` and ``block``.
+    Library calls have these but for the binary, grid and block.
     """
 
     def __init__(self) -> None:
@@ -64,14 +69,35 @@ class Trace:
     def __str__(self) -> str:
         if not self.events:
             return "nothing happened"
-        rows = [("kind", "name", "bytes", "host", "device", "cause", "line")]
-        for e in self.events:
-            device = "" if e.gpu_seconds is None else _time(e.gpu_seconds)
-            nbytes = _bytes(e.nbytes) if e.nbytes else ""
-            file, _, number = e.line.rpartition(":")
-            line = f"{os.path.basename(file)}:{number}" if file else e.line
-            rows.append((e.kind, e.name, nbytes, _time(e.seconds), device, e.cause, line))
-        return _table(rows)
+        return _table([_TITLES, *(_row(e) for e in self.events)])
+
+
+_TITLES = (
+    "kind", "name", "ops", "bytes", "read", "written", "host", "device", "share", "binary",
+    "cause", "line",
+)  # fmt: skip
+_NUMBERS = frozenset(range(2, 9))
+
+
+def _row(e: Event) -> tuple[str, ...]:
+    """Return the line of an event in a trace's table; what it does not have is empty."""
+    details = e.details
+    operations = details.get("operations")
+    file, _, number = e.line.rpartition(":")
+    return (
+        e.kind,
+        e.name,
+        "" if operations is None else str(len(operations)),
+        bytes_text(e.nbytes) if e.nbytes else "",
+        bytes_text(details["read"]) if "read" in details else "",
+        bytes_text(details["written"]) if "written" in details else "",
+        time_text(e.seconds),
+        "" if e.gpu_seconds is None else time_text(e.gpu_seconds),
+        share_text(details.get("share")),
+        details.get("binary", ""),
+        e.cause,
+        f"{os.path.basename(file)}:{number}" if file else e.line,
+    )
 
 
 def trace() -> Trace:
@@ -87,6 +113,7 @@ def trace() -> Trace:
     -----
     Traces nest. Kernels and copies are timed by events of the device, so that waiting for earlier
     work is told from copying: ``seconds`` of a download includes both, ``gpu_seconds`` the copy.
+    The first trace of a process with kernels on a GPU also measures how fast it copies its memory.
     """
     return Trace()
 
@@ -99,39 +126,53 @@ def _synchronize() -> None:
 
 def _fill_times(events: Sequence[Event]) -> None:
     """Wait once, and turn the pairs of device events into seconds."""
-    timed = [e for e in events if "events" in e.details]
-    if not timed:
+    if any(e.clock is not None for e in events):
+        _synchronize()
+        for e in events:
+            read_clock(e)
+
+
+def read_clock(e: Event) -> None:
+    """Turn the device events of finished work into seconds, and a kernel's share of the ceiling."""
+    clock = e.clock
+    if clock is None:
         return
-    _synchronize()
-    with ExitStack() as stack:
-        for backend in made_backends():
-            stack.enter_context(backend.batch())
-        for e in timed:
-            before, after = e.details.pop("events")
-            e.gpu_seconds = after.milliseconds_since(before) / 1e3
+    with clock.backend.batch():
+        seconds = clock.after.milliseconds_since(clock.before) / 1e3
+    e.gpu_seconds = seconds
+    e.clock = None
+    if e.kind in ("kernel", "library"):
+        ceiling = clock.backend.copy_rate()
+        e.details["share"] = e.nbytes / seconds / ceiling if ceiling and seconds > 0 else None
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    numbers = {2, 3, 4}
     lines = []
     for row in rows:
         cells = [
-            cell.rjust(w) if c in numbers else cell.ljust(w)
+            cell.rjust(w) if c in _NUMBERS else cell.ljust(w)
             for c, (cell, w) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """Return a time in a unit that suits it."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms")):
         if seconds >= factor:
             return f"{seconds / factor:.4g} {unit}"
     return f"{seconds * 1e6:.4g} us"
 
 
-def _bytes(count: float) -> str:
+def share_text(share: float | None) -> str:
+    """Return a share of the ceiling in percent; nothing where it is unknown."""
+    return "" if share is None else f"{share:.0%}"
+
+
+def bytes_text(count: float) -> str:
+    """Return a number of bytes in a unit that suits it."""
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.4g} {unit}"
@@ -150,7 +191,7 @@ class Timing(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{_time(self.median)} (from {_time(self.low)} to {_time(self.high)})"
+        return f"{time_text(self.median)} (from {time_text(self.low)} to {time_text(self.high)})"
 
 
 def _timing(seconds: Sequence[float]) -> Timing:
@@ -187,12 +228,12 @@ class Benchmark:
         if self.kernel is not None:
             kernels = f"{self.kernel}, {self.launches} a call"
         rows = [
-            ("first call, with building", f"{_time(self.build)}, {self.compiles} compiled"),
+            ("first call, with building", f"{time_text(self.build)}, {self.compiles} compiled"),
             ("host, until queued", str(self.host)),
             ("all, until done", str(self.total)),
             ("kernels", kernels),
-            ("host to device", f"{self.h2d}, {_bytes(self.bytes_h2d)} a call"),
-            ("device to host", f"{self.d2h}, {_bytes(self.bytes_d2h)} a call"),
+            ("host to device", f"{self.h2d}, {bytes_text(self.bytes_h2d)} a call"),
+            ("device to host", f"{self.d2h}, {bytes_text(self.bytes_d2h)} a call"),
         ]
         lines = [f"{self.name} on {self.device}: median of {self.repeat} calls"]
         lines += [f"  {title:26} {text}" for title, text in rows]
@@ -357,11 +398,13 @@ def _explain_plan(title: str, tape: Tape, plan: Plan, known: bool) -> str:
     total = sum(step.nbytes for step in steps)
     count = f"{len(steps)} kernel{'s' if len(steps) != 1 else ''}"
     reuse = "the plan is known" if known else "the plan is new"
-    lines = [f"{title}: pending; {count}, {_bytes(total)} moved; {reuse}"]
+    lines = [f"{title}: pending; {count}, {bytes_text(total)} moved; {reuse}"]
     made: dict[int, int] = {}
     uploaded: set[int] = set()
     for number, (step, results, _, _) in enumerate(plan.steps, 1):
-        lines.append(f"{number}. {step.name}: {_state(tape, step)}, {_bytes(step.nbytes)} moved")
+        lines.append(
+            f"{number}. {step.name}: {_state(tape, step)}, {bytes_text(step.nbytes)} moved"
+        )
         for p in step.pointers:
             lines.append(f"     {_MODES[p.mode]:8} {p.name}: {_operand(tape, p, made, uploaded)}")
         for slot in results:
@@ -401,7 +444,7 @@ def _operand(tape: Tape, p: Pointer, made: dict[int, int], uploaded: set[int]) -
     if storage.device_valid or p.slot in uploaded:
         return f"{text}, on both sides"
     uploaded.add(p.slot)
-    return f"{text}, on the host: {_bytes(storage.nbytes)} are uploaded first"
+    return f"{text}, on the host: {bytes_text(storage.nbytes)} are uploaded first"
 
 
 def _node_name(value: Value) -> str:

@@ -52,3 +52,14 @@ def test_arrays_are_unhashable_and_iterable(device: str) -> None:
 def test_the_class_is_documented() -> None:
     assert xp.Array.__doc__ is not None
     assert "location" in xp.Array.__doc__
+
+
+def test_a_variable_handed_to_a_method_keeps_its_value(device: str) -> None:
+    x = xp.asarray(np.zeros(8))
+    y = xp.asarray(np.arange(3.0)) + 1
+    x.__setitem__(slice(0, 3), y)
+    x.__iadd__(z := xp.ones(8) * 2)
+    list(map(x.__setitem__, [slice(5, 8)], [y]))
+    np.testing.assert_array_equal(np.asarray(y), [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(np.asarray(z), np.full(8, 2.0))
+    np.testing.assert_array_equal(np.asarray(x), [3.0, 4.0, 5.0, 2.0, 2.0, 1.0, 2.0, 3.0])

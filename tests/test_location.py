@@ -46,6 +46,35 @@ def test_get_is_an_own_copy(device: str) -> None:
     np.testing.assert_array_equal(x.get(), VALUES)
 
 
+def test_get_downloads_into_its_result(kernel_device: str) -> None:
+    y = xp.asarray(VALUES) + 1
+    xp.evaluate(y)
+    xp.stats(reset=True)
+    first, part = y.get(), y[1:3].get()
+    s = xp.stats()
+    assert (s.d2h, s.bytes_d2h, s.control) == (2, 32, 0)
+    first[0] = part[0] = 99.0
+    np.testing.assert_array_equal(y.get(), VALUES + 1)
+    np.asarray(y)  # leaves a mirror
+    xp.stats(reset=True)
+    again = y.get()
+    np.testing.assert_array_equal(y[::2].get(), (VALUES + 1)[::2])
+    assert xp.stats().d2h == 0
+    again[0] = 99.0
+    np.testing.assert_array_equal(np.asarray(y), VALUES + 1)
+
+
+def test_get_of_a_view_with_gaps(kernel_device: str) -> None:
+    matrix = xp.asarray(np.arange(12.0).reshape(3, 4)) * 2
+    expected = np.arange(0.0, 24.0, 2).reshape(3, 4)
+    np.testing.assert_array_equal(matrix.T.get(), expected.T)
+    got = matrix[:, 1:3].get()
+    np.testing.assert_array_equal(got, expected[:, 1:3])
+    got[0, 0] = 7.0
+    np.testing.assert_array_equal(matrix.get(), expected)
+    assert matrix[3:].get().shape == (0, 4)
+
+
 @pytest.mark.parametrize("n", [4, 100, 100_000])
 def test_asarray_is_a_snapshot(device: str, n: int) -> None:
     h = np.arange(float(n))

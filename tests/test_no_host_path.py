@@ -69,7 +69,7 @@ def _update(x: xp.Array) -> None:
 
 
 INDICES = np.array([2, 0, -1])
-# What indexing reads: nothing for basic keys; a count for a mask; the error flag of a gather; the
+# What indexing reads: nothing for basic keys; a count for a mask; the
 # smallest and the largest index before a write.
 EXPRESSIONS: dict[str, tuple[int, Callable[[xp.Array], Any]]] = {
     "an element": (0, lambda x: x[1, 2]),
@@ -83,8 +83,8 @@ EXPRESSIONS: dict[str, tuple[int, Callable[[xp.Array], Any]]] = {
     "a scalar by a mask": (0, _write(lambda x: x > 1, 5.0)),
     "values by a mask": (2, _write(lambda x: x > 1, lambda x: x[x > 1] * 2)),
     "a mask of no axes": (1, lambda x: x[xp.sum(x) > 0]),
-    "indices": (1, lambda x: x[xp.arange(3)]),
-    "indices of two axes": (1, lambda x: x[xp.arange(3), xp.arange(3)]),
+    "indices": (0, lambda x: x[xp.arange(3)]),
+    "indices of two axes": (0, lambda x: x[xp.arange(3), xp.arange(3)]),
     "a write by indices": (2, _write(lambda x: xp.arange(3) + 0, 7.0)),
 }
 

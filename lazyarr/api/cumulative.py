@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes as dt
-from .._array import Array, copy_of, view_of, wrap
-from ..graph import views
-from ..graph.node import Value, call_spec
+from .._array import Array, wrap
+from ..graph import scans, views
 from ..graph.optable import REDUCE_OPS
 from ..graph.write import right_side
 from ._common import check_array
-from .creation import empty
+from .creation import full
 
 __all__ = ["cumulative_prod", "cumulative_sum"]
 
@@ -40,7 +39,9 @@ def cumulative_sum(
     Returns
     -------
     Array
-        Lazily computed. The order of additions depends on the length of the axis alone.
+        Lazily computed. The order of additions depends on the shape and the axis alone, so the
+        same bits come from every layout and every run. One kernel if ``x`` is C-contiguous;
+        otherwise a copy comes first.
 
     Raises
     ------
@@ -72,28 +73,10 @@ def _cumulative(
         axis = 0
     axis = views.normalize_axis(axis, x.ndim)
     spec = REDUCE_OPS[name].resolve(x.dtype, None if dtype is None else dt.as_dtype(dtype))
-    last = x.ndim - 1
-    order = (*[d for d in range(x.ndim) if d != axis], axis)
-    back = (*range(axis), last, *range(axis, last))
-    moved = view_of(x, views.permute(x.view, order))
-    source = right_side(x.dtype, moved.shape, x._cell.value, moved.view)
-    scan = call_spec("scan", spec.out_dtype)
-    result = wrap(Value(scan, (source,), None, None, spec, moved.shape, x.device))
-    if include_initial:
-        result = _with_initial(result, initial)
-    return _restored(result, back)
-
-
-def _with_initial(result: Array, initial: int) -> Array:
-    shape = (*result.shape[:-1], result.shape[-1] + 1)
-    longer = empty(shape, dtype=result.dtype, device=result.device)
-    longer[..., :1] = initial
-    longer[..., 1:] = result
-    return longer
-
-
-def _restored(result: Array, axes: tuple[int, ...]) -> Array:
-    """Return the axes in their places; C-contiguous unless they are already."""
-    if axes == tuple(range(len(axes))):
-        return result
-    return copy_of(view_of(result, views.permute(result.view, axes)))
+    if include_initial and x.shape[axis] == 0:
+        shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+        return full(shape, initial, dtype=spec.out_dtype, device=x.device)
+    source, view = x._cell.value, x.view
+    if not scans.is_in_order(view):
+        source, view = right_side(x.dtype, x.shape, source, view), views.contiguous(x.shape)
+    return wrap(scans.scan_call(source, view, spec, axis, include_initial))

@@ -33,8 +33,8 @@ from ..graph.views import Shape, View
 from ..graph.write import check_writable, own_storage, right_side
 from ..storage import transfer
 from ..storage.storage import HOST
-from ._common import check_array, in_order
-from ._runs import find_runs, positions_of
+from ._common import check_array
+from ._runs import positions_of_nonzero, select
 from .creation import empty, zeros
 from .statistical import max as largest
 from .statistical import min as smallest
@@ -105,8 +105,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
             raise ValueError(f"take needs axis= for an array of {x.ndim} axes")
         axis = 0
     axis = views.normalize_axis(axis, x.ndim)
-    key = (*[slice(None)] * axis, _integers(indices, x, "take"))
-    return get_advanced(x, key)
+    return _gather(x, _along(x, _integers(indices, x, "take"), axis, in_range=False))
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
@@ -146,7 +145,26 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
 def pick(x: Array, indices: Array, axis: int) -> Array:
     """Return the elements along an axis at 1-d indices that are in range: nothing checks them."""
-    return _gather(x, _resolve(x, (*[slice(None)] * axis, _Picks(indices))))
+    return _gather(x, _along(x, indices, axis, in_range=True))
+
+
+def _along(x: Array, indices: Array, axis: int, *, in_range: bool) -> Plan:
+    """Return the plan of a key of one index array: that of `_resolve`, without its generality."""
+    view = x.view
+    shape = view.shape[:axis] + indices.shape + view.shape[axis + 1 :]
+    strides = view.strides[:axis] + (0,) * indices.ndim + view.strides[axis + 1 :]
+    return Plan(
+        views.check_shape(shape),
+        view.offset,
+        strides,
+        [indices],
+        [view.strides[axis]],
+        [view.shape[axis]],
+        [axis],
+        indices.shape,
+        axis,
+        [in_range],
+    )
 
 
 def _integers(indices: Any, x: Array, function: str) -> Array:
@@ -184,7 +202,19 @@ def as_index(indices: Any, x: Array) -> Array:
 
 def get_advanced(x: Array, key: Any) -> Array:
     """Return ``x[key]`` for a key that holds arrays: a copy, as NumPy's rules arrange it."""
+    mask = _mask_of(x, key)
+    if mask is not None:
+        return select(x, mask)
     return _gather(x, _resolve(x, key))
+
+
+def _mask_of(x: Array, key: Any) -> Array | None:
+    """Return the mask, if the key is one of all of x's axes."""
+    if type(key) is tuple and len(key) == 1:
+        key = key[0]
+    if isinstance(key, (Array, np.ndarray)) and key.ndim and key.dtype == dt.bool_:
+        return as_index(key, x) if key.shape == x.shape else None
+    return None
 
 
 def set_advanced(x: Array, key: Any, value: Any) -> None:
@@ -272,19 +302,13 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     check_array(x, "nonzero")
     if x.ndim == 0:
         raise ValueError("nonzero needs an array of at least one axis")
-    flat = _nonzero_flat(x)
+    flat = positions_of_nonzero(x, "nonzero")
     result: list[Array] = []
     rest = flat
     for n in reversed(x.shape[1:]):
         result.append(rest % n if n else rest)
         rest = rest // n if n else rest
     return (rest, *reversed(result))
-
-
-def _nonzero_flat(x: Array) -> Array:
-    """Return the positions of nonzero elements in C order, ascending."""
-    runs = find_runs(in_order(x, x.dtype), x.size, "nonzero", heads=False)
-    return positions_of(runs)
 
 
 def store_at(target: Array, values: Array, places: Array) -> None:
@@ -510,11 +534,11 @@ def control_scalar(x: Array, cause: str) -> Any:
     offset = x.view.offset
     if storage.location is HOST:
         return read_host(value, x.dtype, View(offset, (), ()), cause, explicit=True).item()
-    buffer = np.empty(1, x.dtype)
+    storage.verify()
     at = storage.ptr + offset * x.itemsize
     assert storage.backend is not None
-    transfer.copy(storage.backend, "d2h", at, buffer.view(np.uint8), cause, control=True)
-    return buffer[0].item()
+    data = transfer.control_read(storage.backend, at, x.itemsize, cause)
+    return data.view(x.dtype)[0].item()
 
 
 def _scatter_on_host(x: Array, node: Value, view: View) -> None:

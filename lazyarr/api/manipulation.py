@@ -1,8 +1,8 @@
 """Manipulation functions.
 
 Most give views: nothing is copied, and a write to the view is a write to the array. ``concat``,
-``stack`` and ``roll`` run at the call, one kernel a part; ``tile`` is a lazy copy. ``repeat`` is in
-``repetition``.
+``stack`` and ``roll`` run at the call, in one kernel if they can; ``tile`` is a lazy copy.
+``repeat`` is in ``repetition``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, assign, copy_of, frozen_view, view_of
+from .._array import Array, assign, copy_of, frozen_view, view_of, wrap
+from .._dtypes import DType
 from .._promotion import result_type
-from ..graph import views
-from ..graph.views import View
+from ..graph import evaluate, views
+from ..graph.joining import join_call
+from ..graph.views import Shape, View
 from ._common import check_array, check_arrays, check_int, check_shape, uninitialised
 
 __all__ = [
@@ -212,7 +214,9 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     Returns
     -------
     Array
-        A new array of the promoted dtype. Runs at the call: one kernel an array.
+        A new array of the promoted dtype. Runs at the call: one kernel for up to 16 arrays that
+        are computed already, are of the result's dtype and have their elements side by side from
+        the axis on; else one kernel an array, which computes what is pending in its place.
 
     Raises
     ------
@@ -239,6 +243,9 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
         return copy_of(parts[0], dtype)
     length = sum(x.shape[d] for x in given)
     shape = views.check_shape((*first.shape[:d], length, *first.shape[d + 1 :]))
+    joined = _joined(parts, d, shape, dtype)
+    if joined is not None:
+        return joined
     result = uninitialised(shape, dtype, first.device)
     start = 0
     for x in parts:
@@ -246,6 +253,17 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
         _put(result, (slice(None),) * d + (slice(start, stop),), x)
         start = stop
     return result
+
+
+def _joined(parts: Sequence[Array], axis: int, shape: Shape, dtype: DType) -> Array | None:
+    """Return arrays (none of them empty) joined by one kernel, or None if that cannot be."""
+    if len(parts) < 2 or any(x.dtype != dtype for x in parts):
+        return None
+    value = join_call([(x._cell.value, x.view) for x in parts], axis, shape)
+    if value is None:
+        return None
+    evaluate.force([value], "concat")
+    return wrap(value)
 
 
 def _put(target: Array, key: tuple[slice, ...], x: Array) -> None:
@@ -264,7 +282,9 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     Returns
     -------
     Array
-        A new array of the promoted dtype. Runs at the call: one kernel an array.
+        A new array of the promoted dtype. Runs at the call: one kernel for up to 16 arrays that
+        are computed already, are of the result's dtype and have their elements side by side from
+        the axis on; else one kernel an array, which computes what is pending in its place.
 
     Raises
     ------
@@ -297,7 +317,8 @@ def roll(x: Array, /, shift: Ints, *, axis: Ints | None = None) -> Array:
     Returns
     -------
     Array
-        A new array of x's shape. Runs at the call: a kernel for each part that moves as one.
+        A new array of x's shape. Runs at the call: one kernel along one axis of elements that lie
+        side by side from it on, else a kernel for each part that moves as one.
 
     Raises
     ------
@@ -323,6 +344,11 @@ def _rolled(x: Array, shifts: dict[int, int]) -> Array:
     moves = {d: n % x.shape[d] for d, n in shifts.items() if x.shape[d]}
     if x.size == 0 or not any(moves.values()):
         return copy_of(x)
+    moving = [d for d, n in moves.items() if n]
+    if len(moving) == 1:
+        joined = _rolled_axis(x, moving[0], moves[moving[0]])
+        if joined is not None:
+            return joined
     result = uninitialised(x.shape, x.dtype, x.device)
     whole = [(slice(None), slice(None))]
     pieces = []
@@ -334,6 +360,16 @@ def _rolled(x: Array, shifts: dict[int, int]) -> Array:
         source = views.basic_index(x.view, tuple(s for s, _ in chosen))
         _put(result, tuple(t for _, t in chosen), view_of(x, source))
     return result
+
+
+def _rolled_axis(x: Array, d: int, shift: int) -> Array | None:
+    """Return x rolled along one axis by one kernel, or None if that cannot be."""
+    evaluate.force([x._cell.value], "roll")  # it is read through views, and stored for that anyway
+    middle = x.shape[d] - shift
+    lead = (slice(None),) * d
+    cuts = (slice(middle, None), slice(0, middle))
+    parts = [view_of(x, views.basic_index(x.view, (*lead, cut))) for cut in cuts]
+    return _joined(parts, d, x.shape, x.dtype)
 
 
 def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:

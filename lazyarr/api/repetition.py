@@ -9,8 +9,7 @@ import numpy as np
 from .. import _dtypes as dt
 from .._array import Array, copy_of, elementwise, view_of, wrap
 from .._devices import CPU
-from ..graph import views
-from ..graph.node import Value, call_spec
+from ..graph import scans, views
 from ..graph.optable import OPS, REDUCE_OPS
 from ..graph.views import View
 from ._common import check_array, check_int
@@ -104,5 +103,4 @@ def _sources(repeats: Array) -> Array:
     firsts = elementwise(OPS["where"], counts > 0, ends - counts, NOWHERE)
     store_at(marks, arange(repeats.size, device=repeats.device), firsts)
     maximum = REDUCE_OPS["max"].resolve(dt.int64)
-    scan = call_spec("scan", dt.int64)
-    return wrap(Value(scan, (marks._cell.value,), None, None, maximum, marks.shape, repeats.device))
+    return wrap(scans.scan_call(marks._cell.value, marks.view, maximum, 0, False))

@@ -17,7 +17,7 @@ from ..graph import sorting
 from ..graph.node import Value, gather_spec
 from ..graph.optable import OPS
 from ._common import check_array, check_arrays, in_order
-from ._runs import Runs, find_runs, inverse_of, starts_of, values_of
+from ._runs import Runs, find_heads, inverse_of, starts_of, values_of
 from .creation import empty, zeros
 from .elementwise import imag, real
 from .manipulation import reshape
@@ -69,10 +69,13 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     """
     flat = _flat(x, "unique_all")
     order = _order(flat)
-    runs = find_runs(_picked(flat, order), flat.size, "unique_all", heads=True)
+    ordered = _picked(flat, order)
+    runs = find_heads(ordered, flat.size, "unique_all")
     starts = _starts(runs, flat)
     indices = _unchecked(order, starts, runs.number)
-    return UniqueAllResult(values_of(runs), indices, _inverse(runs, order, x), _counts(starts))
+    return UniqueAllResult(
+        values_of(runs, ordered), indices, _inverse(runs, order, x), _counts(starts)
+    )
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
@@ -81,8 +84,9 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     Forces x and reads one count (a control read).
     """
     flat = _flat(x, "unique_counts")
-    runs = find_runs(_sorted(flat), flat.size, "unique_counts", heads=True)
-    return UniqueCountsResult(values_of(runs), _counts(_starts(runs, flat)))
+    ordered = _sorted(flat)
+    runs = find_heads(ordered, flat.size, "unique_counts")
+    return UniqueCountsResult(values_of(runs, ordered), _counts(_starts(runs, flat)))
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
@@ -92,8 +96,9 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     """
     flat = _flat(x, "unique_inverse")
     order = _order(flat)
-    runs = find_runs(_picked(flat, order), flat.size, "unique_inverse", heads=True)
-    return UniqueInverseResult(values_of(runs), _inverse(runs, order, x))
+    ordered = _picked(flat, order)
+    runs = find_heads(ordered, flat.size, "unique_inverse")
+    return UniqueInverseResult(values_of(runs, ordered), _inverse(runs, order, x))
 
 
 def unique_values(x: Array, /) -> Array:
@@ -102,7 +107,8 @@ def unique_values(x: Array, /) -> Array:
     Forces x and reads one count (a control read).
     """
     flat = _flat(x, "unique_values")
-    return values_of(find_runs(_sorted(flat), flat.size, "unique_values", heads=True))
+    ordered = _sorted(flat)
+    return values_of(find_heads(ordered, flat.size, "unique_values"), ordered)
 
 
 def _flat(x: Any, function: str) -> Array:

@@ -1,9 +1,9 @@
 """Element-wise kernels: a ``MapKey`` or ``BoxKey`` to CUDA C.
 
-Owns the text that every generated kernel shares (types, parameters, bodies) and the two
-element-wise forms. One thread computes ``vector`` consecutive elements, once: no grid-stride loop.
-Parameters come in the order in which ``launch`` packs them: outputs, operands, scalars, extents,
-then strides.
+Owns the text that every generated kernel shares (types, parameters, bodies), the maps whose threads
+compute ``vector`` consecutive elements each, and the boxes of ``spread`` elements: no kernel has a
+grid-stride loop. Other element-wise forms are in ``rows``. Parameters come in the order in which
+``launch`` packs them: outputs, operands, scalars, extents, then strides.
 """
 
 from __future__ import annotations
@@ -392,6 +392,24 @@ def _strided_load(key: MapKey, k: int) -> str:
     return f"x{k}[x{k}o + u * x{k}_{key.ndim - 1}]"
 
 
+def open_spread(out: Text, spread: int, parameters: Sequence[str]) -> None:
+    """Write the signature of a kernel whose threads take ``spread`` elements, a block apart."""
+    out.add(f'extern "C" __global__ void __launch_bounds__({BLOCK})')
+    out.add(f"{NAME}({', '.join(parameters)}) {{")
+    out.add(f"const U first = (U)blockIdx.x * {BLOCK * spread} + threadIdx.x;")
+    out.add("if (first >= (U)n) return;")
+
+
+def spread_element(out: Text, key: MapKey) -> None:
+    """Open the loop over a thread's elements: the linear index ``i``, and all coordinates."""
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {key.spread}; ++u) {{")
+    out.add(f"const U t = first + u * {BLOCK} < (U)n ? first + u * {BLOCK} : (U)n - 1;")
+    out.add("const I i = (I)t;")
+    axes = range(key.ndim)
+    split_index(out, "t", [f"c{d}" for d in axes], [f"d{d}" for d in axes], key.wide)
+
+
 def emit_box(key: BoxKey) -> str:
     """Return the source of ``out[i] = i in box ? inside : outside``."""
     out = Text()
@@ -409,18 +427,13 @@ def emit_box(key: BoxKey) -> str:
         if o.mode == "each":
             parameters += [f"I x{k}_{d}" for d in range(ndim)]
     parameters += ["I lo", *[f"I l{d}" for d in range(ndim)]]
-    out.add(f'extern "C" __global__ void __launch_bounds__({BLOCK})')
-    out.add(f"{NAME}({', '.join(parameters)}) {{")
-    out.add(f"const U t = (U)blockIdx.x * {BLOCK} + threadIdx.x;")
-    out.add("if (t >= (U)n) return;")
-    out.add("const I i = (I)t;")
-    names = [f"c{d}" for d in range(ndim)]
-    split_index(out, "t", names, [f"d{d}" for d in range(ndim)], inside.wide)
+    open_spread(out, inside.spread, parameters)
+    out.add(f"{dt.c_type(dtype)} result[{inside.spread}];")
+    spread_element(out, inside)
     tests = _box_tests(out, key)
-    out.add(f"{dt.c_type(dtype)} result;")
     out.add(f"if ({' && '.join(tests) or 'true'}) {{")
     _box_inside(out, key)
-    out.add(f"result = v{inside.outputs[0].instruction};")
+    out.add(f"result[u] = v{inside.outputs[0].instruction};")
     out.add("} else {")
     emit_body(
         out,
@@ -432,9 +445,12 @@ def emit_box(key: BoxKey) -> str:
         "i",
         "w_",
     )
-    out.add(f"result = w_{outside.outputs[0].instruction};")
+    out.add(f"result[u] = w_{outside.outputs[0].instruction};")
     out.add("}")
-    out.add("y0[i] = result;")
+    out.add("}")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {inside.spread}; ++u)")
+    out.add(f"  if (first + u * {BLOCK} < (U)n) y0[first + u * {BLOCK}] = result[u];")
     out.add("}")
     return with_prelude(inside.wide, str(out))
 

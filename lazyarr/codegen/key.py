@@ -100,7 +100,8 @@ class Output(NamedTuple):
 class MapKey(NamedTuple):
     """An element-wise kernel over a space of ``ndim`` collapsed axes.
 
-    ``rows``: a thread takes this many elements along the last axis (see ``codegen.rows``), or 0.
+    ``rows``: a thread takes this many elements along the last axis; ``spread``: of the whole space,
+    wherever rows end (see ``codegen.rows``). Where both are 0 it takes one vector.
     """
 
     body: tuple[Instruction, ...]
@@ -111,6 +112,7 @@ class MapKey(NamedTuple):
     wide: bool
     vector: int
     rows: int = 0
+    spread: int = 0
 
 
 class BoxKey(NamedTuple):

@@ -10,21 +10,26 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any, Final, NamedTuple
 
 from .. import _dtypes as dt
 from .. import ledger
+from .._config import EAGER
+from .._devices import Device
 from ..ledger import counters
 from ..runtime.base import Access, Backend, Dim3
-from ..storage import transfer
+from ..storage.checks import SLOT_BYTES, Check, ErrorSlots
 from ..storage.storage import DEVICE, Storage
 from .emit import NAME, emit_box, emit_map
 from .key import Apply, BoxKey, DType, KernelKey, MapKey, PassesKey, TextKey, is_checked
 from .passes import emit_passes
 from .reduce import emit_reduce
-from .rows import emit_box_rows, emit_rows
+from .rows import emit_box_rows, emit_rows, emit_spread
+
+# Where the binary of a launch comes from.
+MEMORY: Final = "memory"
+DISK_CACHE: Final = "disk cache"
+COMPILER: Final = "compiler"
 
 
 class Run:
@@ -55,8 +60,8 @@ class DeviceState:
         self.backend = backend
         self.checked: bool = backend.checked
         self.kernels: dict[KernelKey, Kernel] = {}
+        self.slots = ErrorSlots(backend)
         self._tickets: dict[int, Storage] = {}
-        self._errors: Storage | None = None
 
     def kernel(self, key: KernelKey) -> Kernel:
         """Return the compiled kernel of a key, compiling it the first time."""
@@ -78,24 +83,6 @@ class DeviceState:
             self._tickets[stream] = found
         return found
 
-    def errors(self) -> Storage:
-        """Return the error slot: {set, index, axis, size} as 64-bit integers."""
-        if self._errors is None:
-            self._errors = Storage(self.backend, 32)
-            self.backend.fill_zero(self._errors.ptr, 32)
-        return self._errors
-
-    def check_errors(self) -> None:
-        """Wait, and raise ``IndexError`` if a kernel met an index that is out of range."""
-        slot = self.errors()
-        found = np.empty(4, np.int64)
-        data = found.view(np.uint8)
-        transfer.copy(self.backend, "d2h", slot.ptr, data, "index check", control=True)
-        if found[0]:
-            self.backend.fill_zero(slot.ptr, 32)
-            _, index, axis, size = (int(n) for n in found)
-            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
-
 
 def _checked(key: KernelKey) -> bool:
     """Whether a kernel records indices that are out of range."""
@@ -107,7 +94,7 @@ def _checked(key: KernelKey) -> bool:
 def source_of(key: KernelKey) -> str:
     """Return the CUDA C of a kernel key."""
     if isinstance(key, MapKey):
-        return emit_rows(key) if key.rows else emit_map(key)
+        return emit_rows(key) if key.rows else emit_spread(key) if key.spread else emit_map(key)
     if isinstance(key, BoxKey):
         return emit_box_rows(key) if key.inside.rows else emit_box(key)
     if isinstance(key, PassesKey):
@@ -117,24 +104,36 @@ def source_of(key: KernelKey) -> str:
     return emit_reduce(key)
 
 
-def describe(key: KernelKey) -> str:
-    """Return a short name for traces: the operations that a kernel fuses."""
+def operations_of(key: KernelKey) -> list[str]:
+    """Return the names of the operations that a kernel fuses."""
     if isinstance(key, TextKey):
-        return key.name
+        return [key.name]
     if isinstance(key, BoxKey):
-        return f"box({describe(key.inside)})"
+        return operations_of(key.inside) + operations_of(key.outside)
     names = [i.spec.op.name for i in key.body if isinstance(i, Apply)]
     if not isinstance(key, MapKey):
         names += [spec.op.name for spec, _ in key.reductions]
+    return names
+
+
+def describe(key: KernelKey) -> str:
+    """Return a short name for traces: the first operations that a kernel fuses."""
+    if isinstance(key, BoxKey):
+        return f"box({describe(key.inside)})"
+    names = operations_of(key)
     if len(names) > 8:
         names = [*names[:7], f"{len(names) - 7} more"]
     return "+".join(names) or "copy"
 
 
 class Kernel:
-    """A compiled kernel: the loaded function and where it came from."""
+    """A compiled kernel: the loaded function and where it came from.
 
-    __slots__ = ("cached", "function", "name", "seconds", "source")
+    ``origin`` is for the next launch that is traced: where this kernel's binary came from if a
+    trace saw it loaded, and "memory" for every later launch.
+    """
+
+    __slots__ = ("cached", "function", "name", "origin", "seconds", "source")
 
     def __init__(self, backend: Backend, source: str, name: str, function: str) -> None:
         started = time.perf_counter()
@@ -144,15 +143,48 @@ class Kernel:
         self.function = module.function(function)
         self.cached = module.cached
         self.seconds = time.perf_counter() - started
+        self.origin = MEMORY
         if not module.cached:
             ledger.counters.compiles += 1
         if ledger.sinks:
-            ledger.emit(
-                ledger.Event(
-                    "compile", name, len(source), "disk cache" if self.cached else "compiler"
-                ),
-                started,
-            )
+            self.origin = DISK_CACHE if self.cached else COMPILER
+            ledger.emit(ledger.Event("compile", name, len(source), self.origin), started)
+
+    def take_origin(self) -> str:
+        """Return where the binary of a launch comes from; ask once a launch."""
+        origin = self.origin
+        self.origin = MEMORY
+        return origin
+
+
+def work_details(
+    clock: ledger.Clock, operations: Sequence[str], nbytes: int, written: int
+) -> dict[str, Any]:
+    """Return what the events of launches and of library calls say in common."""
+    return {
+        "device": str(Device(clock.backend.kind, clock.backend.ordinal)),
+        "operations": tuple(operations),
+        "read": nbytes - written,
+        "written": written,
+    }
+
+
+def kernel_event(
+    name: str,
+    clock: ledger.Clock,
+    cause: str,
+    *,
+    operations: Sequence[str],
+    nbytes: int,
+    written: int,
+    grid: Dim3,
+    block: Dim3,
+    binary: str,
+) -> ledger.Event:
+    """Return the event of one launch."""
+    details = work_details(clock, operations, nbytes, written)
+    details |= {"grid": grid, "block": block, "binary": binary}
+    return ledger.Event("kernel", name, nbytes, cause, details=details, clock=clock)
 
 
 class Pointer(NamedTuple):
@@ -213,6 +245,7 @@ class KernelStep:
         "slots",
         "tail",
         "tickets",
+        "written",
     )
 
     def __init__(
@@ -230,6 +263,7 @@ class KernelStep:
         outputs: int,
         scratch: Sequence[int] = (),
         tickets: int = 0,
+        stored: int = 0,  # bytes written into storages that exist already
     ) -> None:
         self.key = key
         self.name = describe(key)
@@ -247,6 +281,7 @@ class KernelStep:
         self.made: list[int] = [f.slot for f in fresh]
         self.sizes: list[int] = [f.nbytes for f in fresh]
         self.nbytes = nbytes
+        self.written = sum(self.sizes) + stored
         self.scratch = tuple(scratch)
         self.tickets = tickets
         self.kernel: Kernel | None = None
@@ -260,10 +295,16 @@ class KernelStep:
         # One new output, and pointers to the starts of storages: the arguments are no more.
         self.plain = not (self.moves or self.scalars or extra) and len(self.made) == 1
 
-    def run_plain(self, device: DeviceState, storages: list[Storage | None]) -> Storage:
-        """Do what ``run`` does, for a plain step and without a trace; return the output."""
+    def run_plain(
+        self, device: DeviceState, storages: list[Storage | None], nbytes: int = -1
+    ) -> Storage:
+        """Do what ``run`` does, for a plain step and without a trace; return the output.
+
+        ``nbytes`` is the output's size, where that is known only now.
+        """
         backend = device.backend
-        made = storages[self.made[0]] = Storage(backend, self.sizes[0])
+        size = nbytes if nbytes >= 0 else self.sizes[0]
+        made = storages[self.made[0]] = Storage(backend, size)
         values: list[Any] = []
         for slot in self.slots:
             storage = storages[slot]
@@ -272,7 +313,7 @@ class KernelStep:
         kernel = self.kernel
         if kernel is None:
             kernel = self.kernel = device.kernel(self.key)
-        accesses = self._accesses(storages, None) if device.checked else None
+        accesses = self._accesses(storages, None, None) if device.checked else None
         backend.launch(
             kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
         )
@@ -292,7 +333,9 @@ class KernelStep:
             values.append(storage.ptr)
         for k, operand, itemsize, shift in self.moves:
             values[k] += ((run.offsets[operand] if operand >= 0 else 0) + shift) * itemsize
-        held = self._scratch(run, values) if self.scratch or self.checked else None
+        check = run.device.slots.new() if self.checked else None
+        helped = bool(self.scratch) or self.tickets > 0 or self.checked
+        held = self._scratch(run, values, check) if helped else None
         for n in self.scalars:
             value = run.scalars[n]
             if type(value) is complex:
@@ -302,7 +345,7 @@ class KernelStep:
         kernel = self.kernel
         if kernel is None:
             kernel = self.kernel = run.device.kernel(self.key)
-        accesses = self._accesses(storages, held) if run.device.checked else None
+        accesses = self._accesses(storages, held, check) if run.device.checked else None
         if counters.sinks:
             self._traced(run, kernel, values, accesses)
         else:
@@ -310,8 +353,11 @@ class KernelStep:
                 kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
             )
         counters.launches += 1
-        if self.checked:
-            run.device.check_errors()
+        if check is not None:
+            for slot in self.made:
+                storages[slot].add_checks([check])  # type: ignore[union-attr]
+            if EAGER[0]:
+                check.verify()
 
     def _traced(
         self, run: Run, kernel: Kernel, values: list[Any], accesses: list[Access] | None
@@ -321,23 +367,35 @@ class KernelStep:
         run.backend.launch(
             kernel.function, self.grid, self.block, self.pack(*values) + self.tail, 0, accesses
         )
-        after = run.backend.record()
-        event = ledger.Event("kernel", self.name, self.nbytes, run.cause)
-        event.details = {"grid": self.grid, "block": self.block, "events": (before, after)}
+        event = kernel_event(
+            self.name,
+            ledger.Clock(run.backend, before, run.backend.record()),
+            run.cause,
+            operations=operations_of(self.key),
+            nbytes=self.nbytes,
+            written=self.written,
+            grid=self.grid,
+            block=self.block,
+            binary=kernel.take_origin(),
+        )
         ledger.emit(event, started)
 
-    def _scratch(self, run: Run, values: list[Any]) -> list[Storage]:
-        """Insert the pointers of partial results and tickets after the outputs."""
+    def _scratch(self, run: Run, values: list[Any], check: Check | None) -> list[Storage]:
+        """Insert the pointers of partial results, tickets and error slot after the outputs."""
         made = [Storage(run.backend, n) for n in self.scratch]
         if self.tickets:
             made.append(run.device.tickets(self.tickets))
-        if self.checked:
-            made.append(run.device.errors())
-        values[self.moved : self.moved] = [s.ptr for s in made]
+        pointers = [s.ptr for s in made]
+        if check is not None:
+            pointers.append(check.ptr)
+        values[self.moved : self.moved] = pointers
         return made
 
     def _accesses(
-        self, storages: Sequence[Storage | None], scratch: list[Storage] | None
+        self,
+        storages: Sequence[Storage | None],
+        scratch: list[Storage] | None,
+        check: Check | None,
     ) -> list[Access]:
         result = []
         for p in self.pointers:
@@ -346,7 +404,36 @@ class KernelStep:
             result.append(Access(storage.ptr, storage.nbytes, p.mode, p.name))
         for s in scratch or ():
             result.append(Access(s.ptr, s.nbytes, "rw", "scratch"))
+        if check is not None:
+            result.append(Access(check.ptr, SLOT_BYTES, "rw", "error slot"))
         return result
+
+
+def run_watched(step: Any, run: Run) -> None:
+    """Run a step whose operands may depend on indices that nobody has looked at yet.
+
+    New results depend on them too. A store in place waits for the outcome first.
+    """
+    storages = run.storages
+    found: list[Any] = []
+    made: list[int] = []
+    in_place = False
+    for p in step.pointers:
+        storage = storages[p.slot]
+        if storage is None:
+            made.append(p.slot)
+            continue
+        in_place = in_place or p.mode != "r"
+        if storage.checks is not None:
+            found += [check for check in storage.checks if check not in found]
+    if in_place:
+        for check in found:
+            check.verify()
+        found = []
+    step.run(run)
+    if found:
+        for slot in made:
+            storages[slot].add_checks(found)  # type: ignore[union-attr]
 
 
 def upload(

@@ -15,7 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 FINAL_LANES = 256
-_CHUNKS = 8192
+# Pairs of a result and a chunk that keep a GPU busy. Over the last axes a chunk has 64 threads or
+# more, which read along it; over others it has 16, whose neighbours read other results.
+_PAIRS = 8192
+_PAIRS_ACROSS = 32768
 _SHORTEST = 4096
 
 
@@ -27,12 +30,16 @@ class Order(NamedTuple):
     chunks: int
 
 
-def combination_order(results: int, elements: int) -> Order:
-    """Return the order for ``results`` (M) outputs of ``elements`` (K) each."""
+def combination_order(results: int, elements: int, trailing: bool = True) -> Order:
+    """Return the order for ``results`` (M) outputs of ``elements`` (K) each.
+
+    ``trailing``: the reduced axes are the last ones of the shape.
+    """
     if elements < 32:
         return Order(4, 32, 1)
     if elements < 1024:
         return Order(32, 1024, 1)
-    wanted = max(results * elements // _CHUNKS, 1)
+    pairs = _PAIRS if trailing or results >= _PAIRS_ACROSS else _PAIRS_ACROSS
+    wanted = max(results * elements // pairs, elements // _PAIRS, 1)
     length = max(_SHORTEST, 1 << (wanted - 1).bit_length())
     return Order(256, length, max(elements // length, 1))

@@ -266,7 +266,7 @@ def _reduce_pass(
             out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
 
     _walk(out, schedule, held, phase, combine, [])
-    row_tree(out, reductions, width, "acc", key.vector)
+    row_tree(out, reductions, width, "acc", key.vector, ROW_BLOCK)
     for r in reductions:
         if width > 32:
             out.add("__syncthreads();")

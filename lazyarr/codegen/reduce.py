@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..graph.optable import ReduceSpec
 
 ROW_BLOCK = 256
+SMALL_BLOCK = 64
 COLUMNS = 32
 ACCUMULATOR_BYTES = 16  # the widest, a pair or a complex128: LzBox of codegen.cuh
 
@@ -36,7 +37,7 @@ ACCUMULATOR_BYTES = 16  # the widest, a pair or a complex128: LzBox of codegen.c
 def block_shape(key: ReduceKey) -> tuple[int, int]:
     """Return the block's threads along x and y."""
     if key.schedule == "row":
-        return ROW_BLOCK, 1
+        return row_block(key), 1
     rows = column_rows(key.lanes)
     return (COLUMNS, rows) if rows > 1 else (ROW_BLOCK, 1)
 
@@ -46,9 +47,23 @@ def column_rows(lanes: int) -> int:
     return {256: 16, 32: 8, 4: 1}[lanes]
 
 
+def row_block(key: ReduceKey) -> int:
+    """Return the threads of a block of the row schedule.
+
+    Where a result has several chunks, as few as a chunk has: small blocks end together.
+    """
+    return max(SMALL_BLOCK if key.split else ROW_BLOCK, key.lanes // key.vector)
+
+
 def row_groups(key: ReduceKey) -> int:
     """Return how many chunks a block of the row schedule takes at once."""
-    return ROW_BLOCK * key.vector // key.lanes
+    return row_block(key) * key.vector // key.lanes
+
+
+def unrolled(key: ReduceKey) -> int:
+    """Return how many vectors of the row schedule are in flight: up to 8 of one operand."""
+    runs = sum(o.mode != "scalar" for o in key.operands)
+    return max(1, 8 // max(runs, 1))
 
 
 def emit_reduce(key: ReduceKey) -> str:
@@ -174,7 +189,7 @@ def _row(out: Text, key: ReduceKey) -> None:
     out.add("const I last = c + 1 < chunks ? first + length : K;")
     _row_loop(out, key)
     out.add("}")
-    row_tree(out, range(len(key.reductions)), width, "acc", v)
+    row_tree(out, range(len(key.reductions)), width, "acc", v, row_block(key))
     out.add("if (lane == 0 && active) {")
     _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
     out.add("}")
@@ -188,13 +203,13 @@ def _row_loop(out: Text, key: ReduceKey) -> None:
     v = key.vector
     runs = [k for k, o in enumerate(key.operands) if o.mode == "run"]
     if v == 1:
-        out.add("#pragma unroll 4")
+        out.add(f"#pragma unroll {unrolled(key)}")
         out.add(f"for (I k = first + lane; k < last; k += {key.lanes}) {{")
         _element(out, key, "k", "0")
         out.add("}")
         return
     out.add(f"I k = first + lane * {v};")
-    out.add("#pragma unroll 4")
+    out.add(f"#pragma unroll {unrolled(key)}")
     out.add(f"for (; k + {v} <= last; k += {key.lanes}) {{")
     names = [f"ck{d}" for d in range(key.reduced)]
     split_index(out, "(U)k", names, [f"k{d}" for d in range(key.reduced)], key.wide)
@@ -227,13 +242,15 @@ def _row_loop(out: Text, key: ReduceKey) -> None:
         out.add("}")
 
 
-def row_tree(out: Text, reductions: Sequence[int], width: int, name: str, v: int) -> None:
+def row_tree(
+    out: Text, reductions: Sequence[int], width: int, name: str, v: int, block: int
+) -> None:
     """Combine lanes in halves: across threads while they are apart, then inside a thread."""
     step = width // 2
     while step >= 1:
         for r in reductions:
             if step >= 32:
-                _shared_step(out, r, name, v, step)
+                _shared_step(out, r, name, v, step, block)
             else:
                 out.add("#pragma unroll")
                 out.add(f"for (int u = 0; u < {v}; ++u) {{")
@@ -241,23 +258,17 @@ def row_tree(out: Text, reductions: Sequence[int], width: int, name: str, v: int
                 out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
                 out.add("}")
         step //= 2
-    step = v // 2
-    while step >= 1:
-        for r in reductions:
-            out.add("#pragma unroll")
-            out.add(f"for (int u = 0; u < {step}; ++u)")
-            out.add(f"  {name}{r}[u] = COMBINE{r}({name}{r}[u], {name}{r}[u + {step}]);")
-        step //= 2
+    fold_lanes(out, reductions, v, name)
 
 
-def _shared_step(out: Text, r: int, name: str, v: int, step: int) -> None:
+def _shared_step(out: Text, r: int, name: str, v: int, step: int, block: int) -> None:
     out.add("{")
     out.add(f"LzRaw<A{r}>* const box = (LzRaw<A{r}>*)lz_box;")
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
     out.add("__syncthreads();")
     out.add(f"box[threadIdx.x].put({name}{r}[u]);")
     out.add("__syncthreads();")
-    out.add(f"const A{r} o = box[(threadIdx.x + {step}) % {ROW_BLOCK}].get();")
+    out.add(f"const A{r} o = box[(threadIdx.x + {step}) % {block}].get();")
     out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
     out.add("}")
     out.add("}")
@@ -285,18 +296,41 @@ def _last_block(out: Text, ticket: str, blocks: str) -> None:
 
 
 def _row_final(out: Text, key: ReduceKey) -> None:
+    block = row_block(key)
+    own = FINAL_LANES // block
     out.add("__threadfence();")
     for r, (spec, _) in enumerate(key.reductions):
-        out.add(f"A{r} fin{r}[1];")
-        out.add(f"fin{r}[0] = {spec.identity};")
-        out.add("#pragma unroll 8")
-        out.add(f"for (I j = threadIdx.x; j < chunks; j += {FINAL_LANES})")
-        out.add(f"  fin{r}[0] = COMBINE{r}(fin{r}[0], part{r}[m * chunks + j]);")
-    row_tree(out, range(len(key.reductions)), FINAL_LANES, "fin", 1)
+        out.add(f"A{r} fin{r}[{own}];")
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {own}; ++u) fin{r}[u] = {spec.identity};")
+    out.add(f"#pragma unroll {max(1, 8 // own)}")
+    out.add(f"for (I j = threadIdx.x; j < chunks; j += {FINAL_LANES}) {{")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {own}; ++u) {{")
+    out.add(f"if (j + u * {block} < chunks) {{")
+    for r, _ in enumerate(key.reductions):
+        place = f"m * chunks + j + u * {block}"
+        out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[{place}]);")
+    out.add("}")
+    out.add("}")
+    out.add("}")
+    fold_lanes(out, range(len(key.reductions)), own, "fin")
+    row_tree(out, range(len(key.reductions)), block, "fin", 1, block)
     out.add("if (threadIdx.x == 0) {")
     for r, (spec, _) in enumerate(key.reductions):
         out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
     out.add("}")
+
+
+def fold_lanes(out: Text, reductions: Sequence[int], own: int, name: str) -> None:
+    """Combine in halves the lanes that a thread has, whatever lies between them."""
+    step = own // 2
+    while step >= 1:
+        for r in reductions:
+            out.add("#pragma unroll")
+            out.add(f"for (int u = 0; u < {step}; ++u)")
+            out.add(f"  {name}{r}[u] = COMBINE{r}({name}{r}[u], {name}{r}[u + {step}]);")
+        step //= 2
 
 
 def _column(out: Text, key: ReduceKey) -> None:
@@ -312,6 +346,8 @@ def _column(out: Text, key: ReduceKey) -> None:
     out.add("const I first = c * length;")
     out.add("const I last = c + 1 < chunks ? first + length : K;")
     out.add("I k0 = first;")
+    if own <= 4:
+        out.add("#pragma unroll 2")
     out.add(f"for (; k0 + {key.lanes} <= last; k0 += {key.lanes}) {{")
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {own}; ++u) {{")
@@ -336,13 +372,7 @@ def _column(out: Text, key: ReduceKey) -> None:
 
 
 def _column_tree(out: Text, key: ReduceKey, rows: int, own: int, name: str) -> None:
-    step = own // 2
-    while step >= 1:
-        for r, _ in enumerate(key.reductions):
-            out.add("#pragma unroll")
-            out.add(f"for (int u = 0; u < {step}; ++u)")
-            out.add(f"  {name}{r}[u] = COMBINE{r}({name}{r}[u], {name}{r}[u + {step}]);")
-        step //= 2
+    fold_lanes(out, range(len(key.reductions)), own, name)
     step = rows // 2
     for r, _ in enumerate(key.reductions):
         if rows > 1:

@@ -1,8 +1,10 @@
-"""Element-wise kernels over rows: for spaces that no single index walks in order.
+"""Element-wise kernels whose threads take several elements, a block's width apart.
 
-A block takes a stretch of one row, so that everything but the last coordinate is the block's own
-and costs each thread nothing; a thread takes ``key.rows`` elements, a block's width apart, whose
-loads all come before the first store. The end of a row is read again rather than guarded.
+For what vectors cannot read: a warp reads neighbours, and a thread's loads all come before its
+first store. With ``key.rows`` a block takes a stretch of one row, so that everything but the last
+coordinate is the block's own and costs each thread nothing; with ``key.spread``, where stretches
+would leave rows half empty, a stretch of the whole space. The last element is read again rather
+than guarded.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from .emit import (
     divisor_parameters,
     emit_body,
     error_parameter,
+    open_spread,
     scalar_parameters,
     split_index,
+    spread_element,
     with_prelude,
 )
 from .key import BoxKey, MapKey
@@ -27,37 +31,15 @@ def emit_rows(key: MapKey) -> str:
     """Return the source of a map kernel with ``rows``."""
     out = Text()
     last = key.ndim - 1
-    parameters = [f"{dt.c_type(y.dtype)}* y{k}" for k, y in enumerate(key.outputs)]
-    parameters += error_parameter(key.body)
-    parameters += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(key.operands)]
-    parameters += scalar_parameters(key.scalars)
-    parameters += _row_parameters(key)
-    for name, access in accesses(key):
-        if access.mode in ("repeat", "each"):
-            parameters += [f"I {name}_{d}" for d in range(key.ndim)]
-    _open(out, key, parameters)
+    _open(out, key, [*_map_parameters(key), *_row_parameters(key), *_stride_parameters(key)])
     for name, access in accesses(key):
         if access.mode in ("repeat", "each"):
             terms = " + ".join(f"c{d} * {name}_{d}" for d in range(last))
-            out.add(f"const I {name}o = {terms};")
+            out.add(f"const I {name}o = {terms or '0'};")
     for k, y in enumerate(key.outputs):
         out.add(f"{dt.c_type(y.dtype)} b{k}[{key.rows}];")
     _elements(out, key)
-
-    def place(k: int) -> str:
-        return _place(key.operands[k].mode, f"x{k}", last)
-
-    emit_body(
-        out,
-        key.body,
-        key.operands,
-        key.scalars,
-        lambda k: f"x{k}[{place(k)}]",
-        place,
-        "base + c",
-    )
-    for k, y in enumerate(key.outputs):
-        out.add(f"b{k}[u] = v{y.instruction};")
+    _map_body(out, key)
     out.add("}")
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {key.rows}; ++u) {{")
@@ -71,8 +53,73 @@ def emit_rows(key: MapKey) -> str:
     return with_prelude(key.wide, str(out))
 
 
+def emit_spread(key: MapKey) -> str:
+    """Return the source of a map kernel with ``spread``."""
+    out = Text()
+    extents = ["I n", *divisor_parameters("d", range(1, key.ndim), key.wide)]
+    open_spread(out, key.spread, [*_map_parameters(key), *extents, *_stride_parameters(key)])
+    strided = [k for k, y in enumerate(key.outputs) if y.mode in ("repeat", "each")]
+    for k, y in enumerate(key.outputs):
+        out.add(f"{dt.c_type(y.dtype)} b{k}[{key.spread}];")
+    for k in strided:
+        out.add(f"I y{k}p[{key.spread}];")
+    spread_element(out, key)
+    for name, access in accesses(key):
+        if access.mode in ("repeat", "each"):
+            terms = " + ".join(f"c{d} * {name}_{d}" for d in range(key.ndim))
+            out.add(f"const I {name}o = {terms};")
+    for k in strided:
+        out.add(f"y{k}p[u] = y{k}o;")
+    _map_body(out, key)
+    out.add("}")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {key.spread}; ++u) {{")
+    out.add(f"const U t = first + u * {BLOCK};")
+    out.add("if (t < (U)n) {")
+    for k, _ in enumerate(key.outputs):
+        out.add(f"y{k}[{f'y{k}p[u]' if k in strided else 't'}] = b{k}[u];")
+    out.add("}")
+    out.add("}")
+    out.add("}")
+    return with_prelude(key.wide, str(out))
+
+
+def _map_parameters(key: MapKey) -> list[str]:
+    parameters = [f"{dt.c_type(y.dtype)}* y{k}" for k, y in enumerate(key.outputs)]
+    parameters += error_parameter(key.body)
+    parameters += [f"const {dt.c_type(o.dtype)}* x{k}" for k, o in enumerate(key.operands)]
+    return parameters + scalar_parameters(key.scalars)
+
+
+def _stride_parameters(key: MapKey) -> list[str]:
+    strided = [name for name, access in accesses(key) if access.mode in ("repeat", "each")]
+    return [f"I {name}_{d}" for name in strided for d in range(key.ndim)]
+
+
+def _map_body(out: Text, key: MapKey) -> None:
+    """Write the body for element ``u``, into ``b0[u]``, ``b1[u]`` ..."""
+
+    def place(k: int) -> str:
+        mode = key.operands[k].mode
+        if key.spread:
+            return {"scalar": "0", "flat": "i"}.get(mode, f"x{k}o")
+        return _place(mode, f"x{k}", key.ndim - 1)
+
+    emit_body(
+        out,
+        key.body,
+        key.operands,
+        key.scalars,
+        lambda k: f"x{k}[{place(k)}]",
+        place,
+        "i" if key.spread else "base + c",
+    )
+    for k, y in enumerate(key.outputs):
+        out.add(f"b{k}[u] = v{y.instruction};")
+
+
 def _row_parameters(key: MapKey) -> list[str]:
-    names = ["I width", "U segments"]
+    names = ["I width"] if key.ndim == 1 else ["I width", "U segments"]
     return names + divisor_parameters("d", range(1, key.ndim - 1), key.wide)
 
 
@@ -81,8 +128,13 @@ def _open(out: Text, key: MapKey, parameters: list[str]) -> None:
     last = key.ndim - 1
     out.add(f'extern "C" __global__ void __launch_bounds__({BLOCK})')
     out.add(f"{NAME}({', '.join(parameters)}) {{")
-    out.add("const U row = (U)blockIdx.x / segments;")
     stretch = BLOCK * key.rows
+    if key.ndim == 1:
+        out.add("const I base = 0;")
+        out.add(f"const I first = (I)((U)blockIdx.x * {stretch}) + threadIdx.x;")
+        out.add("if (first >= width) return;")
+        return
+    out.add("const U row = (U)blockIdx.x / segments;")
     out.add(f"const I first = (I)((U)blockIdx.x - row * segments) * {stretch} + threadIdx.x;")
     out.add("if (first >= width) return;")
     out.add("const I base = (I)row * width;")
@@ -164,7 +216,7 @@ def _shared_tests(out: Text, key: BoxKey, last: int) -> None:
     for k, o in enumerate(key.inside.operands):
         if o.mode == "each":
             terms = " + ".join(f"b{d} * x{k}_{d}" for d in range(last))
-            out.add(f"const I x{k}o = {terms};")
+            out.add(f"const I x{k}o = {terms or '0'};")
 
 
 def _inner_test(out: Text, key: BoxKey, last: int) -> None:

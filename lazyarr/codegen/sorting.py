@@ -1,7 +1,8 @@
-"""Hand-written kernels that sort, search and find runs: ``kernels/sort_*.cuh`` and others.
+"""Hand-written kernels that sort and search: ``kernels/sort_*.cuh`` and ``search.cuh``.
 
 Owns how each is specialised; ``graph.sorting`` owns shapes and arguments. The sorting kernels know
-the width of the elements only: all dtypes of a width, and both directions, share a kernel.
+the width of the elements and whether they are floats: all such dtypes, and both directions, share a
+kernel.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ RADIX: Final = 256
 WARP_LIMIT: Final = 128  # the longest row that a warp sorts
 BLOCK_LIMIT: Final = 4096  # and a block in shared memory
 BLOCK_THREADS: Final = 256
-PASS_THREADS: Final = 384
-RUN_TILE: Final = 4096
-RUN_THREADS: Final = 256
-RUN_SUM_THREADS: Final = 1024
+
+
+class Pass(NamedTuple):
+    """A block of a pass of the radix sort: its threads, the elements of each, blocks on an SM."""
+
+    threads: int
+    items: int
+    blocks: int
 
 
 class Carried(NamedTuple):
@@ -37,18 +42,20 @@ class Carried(NamedTuple):
     indices: int
 
 
-def order_of(dtype: DType, descending: bool) -> tuple[int, int]:
-    """Return the parameters that turn an element's bits into its key: ``flip``, ``floating``."""
+def flip_of(dtype: DType, descending: bool) -> int:
+    """Return the bits to turn over in an element's key: ``flip`` of the kernels."""
     ones = (1 << 8 * dtype.itemsize) - 1
     sign = (ones >> 1) + 1 if dtype.kind == "i" else 0
-    return sign ^ (ones if descending else 0), int(dtype.kind == "f")
+    return sign ^ (ones if descending else 0)
 
 
-def _sort_text(file: str, width: int, pairs: bool, threads: int, items: int, *more: str) -> str:
+def _sort_text(file: str, dtype: DType, pairs: bool, threads: int, items: int, *more: str) -> str:
+    width = dtype.itemsize
     out = "long long" if pairs else _WORDS[width]
     definitions = [
         f"#define LZ_WORD {_WORDS[width]}",
         f"#define LZ_KEY {_WORDS[max(width, 4)]}",
+        f"#define LZ_FLOATING {int(dtype.kind == 'f')}",
         f"#define LZ_INFINITY {_INFINITIES[width]}",
         f"#define LZ_PAIRS {int(pairs)}",
         f"#define LZ_OUT {out}",
@@ -72,32 +79,38 @@ def _items(length: int, of: int) -> int:
     return items
 
 
-def warp_sort_key(width: int, pairs: bool, length: int) -> TextKey:
+def warp_sort_key(dtype: DType, pairs: bool, length: int) -> TextKey:
     """Return the kernel that sorts rows of at most ``WARP_LIMIT`` elements."""
-    text = _sort_text("sort_warp.cuh", width, pairs, BLOCK_THREADS, _items(length, 32))
+    text = _sort_text("sort_warp.cuh", dtype, pairs, BLOCK_THREADS, _items(length, 32))
     return TextKey(_name(pairs), "lz_sort_warp", text)
 
 
-def block_sort_key(width: int, pairs: bool, length: int) -> TextKey:
+def block_sort_key(dtype: DType, pairs: bool, length: int) -> TextKey:
     """Return the kernel that sorts rows of at most ``BLOCK_LIMIT`` elements."""
     items = _items(length, BLOCK_THREADS)
-    text = _sort_text("sort_block.cuh", width, pairs, BLOCK_THREADS, items)
+    text = _sort_text("sort_block.cuh", dtype, pairs, BLOCK_THREADS, items)
     return TextKey(_name(pairs), "lz_sort_block", text)
 
 
-def pass_items(width: int, carried: Carried, pairs: bool) -> int:
-    """Return how many elements a thread of a pass takes: the tile fits static shared memory."""
-    return 12 if width == 8 or (pairs and carried.indices == 8) else 18
+def pass_of(width: int, carried: Carried, pairs: bool) -> Pass:
+    """Return the block of a pass: the tile fits static shared memory."""
+    if width == 8 or (pairs and carried.indices == 8):
+        return Pass(384, 12, 3)
+    return Pass(384, 23, 2) if pairs else Pass(512, 20, 2)
 
 
-def radix_sort_keys(width: int, pairs: bool, carried: Carried) -> tuple[TextKey, TextKey, TextKey]:
+def radix_sort_keys(
+    dtype: DType, pairs: bool, carried: Carried
+) -> tuple[TextKey, TextKey, TextKey]:
     """Return the kernels that sort long rows: counting, planning, and one pass."""
+    block = pass_of(dtype.itemsize, carried, pairs)
     text = _sort_text(
         "sort_radix.cuh",
-        width,
+        dtype,
         pairs,
-        PASS_THREADS,
-        pass_items(width, carried, pairs),
+        block.threads,
+        block.items,
+        f"#define LZ_BLOCKS {block.blocks}",
         f"#define LZ_COUNT {_WORDS[carried.counts]}",
         f"#define LZ_INDEX {_WORDS[carried.indices]}",
     )
@@ -118,7 +131,8 @@ _LESS_PART: Final = (
 )
 
 
-def _equal(dtype: DType, a: str, b: str) -> str:
+def equal(dtype: DType, a: str, b: str) -> str:
+    """Return the CUDA C that says whether two elements of a dtype are equal."""
     return f"lz_eq({a}, {b})" if dtype.kind == "c" else f"{a} == {b}"
 
 
@@ -127,41 +141,8 @@ def search_key(name: str, dtype: DType) -> TextKey:
     definitions = [
         f"typedef {dt.c_type(dtype)} LZ_T;",
         f"LZ_FN bool lz_less(LZ_T a, LZ_T b) {{ return {_LESS.get(dtype.kind, 'a < b')}; }}",
-        f"LZ_FN bool lz_equal(LZ_T a, LZ_T b) {{ return {_equal(dtype, 'a', 'b')}; }}",
+        f"LZ_FN bool lz_equal(LZ_T a, LZ_T b) {{ return {equal(dtype, 'a', 'b')}; }}",
     ]
     part = _LESS_PART if dtype.kind == "c" else ""
     text = f"{prelude(True)}{part}{chr(10).join(definitions)}\n{kernel_text('search.cuh')}"
     return TextKey(name, f"lz_{name}", text)
-
-
-_EMITS: Final = {
-    "values": "if (flag) out[rank] = in[i];",
-    "starts": "if (flag) out[rank] = i; if (i == n - 1) out[rank + flag] = n;",
-    "positions": "if (flag) out[rank] = i;",
-    "inverse": "out[picks[i]] = rank + flag - 1;",
-}
-
-
-def run_key(mode: str, dtype: DType, heads: bool) -> TextKey:
-    """Return a kernel over flagged elements of a dtype: the heads of runs, or what is not zero.
-
-    ``mode`` is ``count``, ``offsets``, or what is emitted: the flagged ``values`` or their
-    ``positions``; ``starts``, positions with the array's length behind them; ``inverse``, each
-    element's run at the place that ``picks`` names.
-    """
-    same = _equal(dtype, "in[i]", "in[i - 1]")
-    zero = {"c": "in[i].re == 0 && in[i].im == 0"}.get(dtype.kind, "in[i] == 0")
-    flag = f"i == 0 || !({same})" if heads else f"!({zero})"
-    out = dt.c_type(dtype) if mode == "values" else "long long"
-    definitions = [
-        f"typedef {dt.c_type(dtype)} LZ_T;",
-        f"typedef {out} LZ_OUT;",
-        f"#define LZ_FLAG(in, i) ({flag})",
-        f"#define LZ_EMIT {_EMITS.get(mode, '')}",
-        f"#define LZ_THREADS {RUN_THREADS}",
-        f"#define LZ_ITEMS {RUN_TILE // RUN_THREADS}",
-        f"#define LZ_SUM_THREADS {RUN_SUM_THREADS}",
-    ]
-    text = f"{prelude(True)}{chr(10).join(definitions)}\n{kernel_text('runs.cuh')}"
-    function = mode if mode in ("count", "offsets") else "emit"
-    return TextKey(f"runs {mode}", f"lz_run_{function}", text)

@@ -6,24 +6,19 @@ when a plan is made, and runs from slots.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 import numpy as np
 
 from .. import ledger
-from ..codegen.emit import BLOCK
-from ..codegen.handwritten import scan_key
-from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
+from ..codegen.launch import Fresh, Pointer, Run, work_details
 from ..runtime import host_library
 from ..runtime.base import Backend, LibraryCall, MatmulCall, Operand
 from ..storage.storage import Storage
 from . import interpret
 from .capture import Tape
-from .kernels import EmptyStep
 from .node import Value
-from .numpy_ops import cast_to
 
 
 def operand_pointer(tape: Tape, v: Value, k: int, name: str) -> Pointer:
@@ -79,9 +74,17 @@ class MatmulStep:
             )  # fmt: skip
             ledger.counters.library_calls += 1
             if before is not None:
-                event = ledger.Event("library", self.name, self.nbytes, run.cause)
-                event.details["events"] = (before, run.backend.record())
+                clock = ledger.Clock(run.backend, before, run.backend.record())
+                event = library_event(self.name, clock, run.cause, self.nbytes, out.nbytes)
                 ledger.emit(event, started)
+
+
+def library_event(
+    name: str, clock: ledger.Clock, cause: str, nbytes: int, written: int
+) -> ledger.Event:
+    """Return the event of one library call; where the library keeps its binaries is its own."""
+    details = work_details(clock, (name,), nbytes, written)
+    return ledger.Event("library", name, nbytes, cause, details=details, clock=clock)
 
 
 def run_library(backend: Backend, call: LibraryCall, cause: str) -> None:
@@ -92,9 +95,9 @@ def run_library(backend: Backend, call: LibraryCall, cause: str) -> None:
     ledger.counters.library_calls += 1
     if before is not None:
         nbytes = sum(x.nbytes for x in (*call.inputs, *call.outputs))
-        event = ledger.Event("library", call.name, nbytes, cause)
-        event.details["events"] = (before, backend.record())
-        ledger.emit(event, started)
+        written = sum(x.nbytes for x in call.outputs)
+        clock = ledger.Clock(backend, before, backend.record())
+        ledger.emit(library_event(call.name, clock, cause, nbytes, written), started)
 
 
 class LibraryStep:
@@ -128,31 +131,7 @@ class LibraryStep:
         run_library(run.backend, call, run.cause)
 
 
-def scan_step(tape: Tape, v: Value) -> KernelStep | EmptyStep:
-    """An inclusive scan along the last axis: ``extra`` is the reduction's spec."""
-    spec = v.extra
-    n = v.shape[-1]
-    rows = math.prod(v.shape[:-1])
-    slot = tape.slots[v]
-    if n == 0 or rows == 0:
-        return EmptyStep([Fresh(slot, 0)])
-    key = scan_key(spec, n)
-    grid = ceil_div(rows, BLOCK) if key.function == "lz_scan_short" else rows
-    return KernelStep(
-        key,
-        [Pointer(slot, -1, v.dtype.itemsize, 0, "w", "out"), operand_pointer(tape, v, 0, "in")],
-        [],
-        "qq",
-        [rows, n],
-        (grid, 1, 1),
-        (BLOCK, 1, 1),
-        [Fresh(slot, v.nbytes)],
-        v.nbytes + v.args[0].nbytes,
-        outputs=1,
-    )
-
-
-STEPS: dict[str, Any] = {"fft": LibraryStep, "matmul": MatmulStep, "scan": scan_step}
+STEPS: dict[str, Any] = {"fft": LibraryStep, "matmul": MatmulStep}
 
 
 def make_step(tape: Tape, v: Value) -> Any:
@@ -168,14 +147,6 @@ def _matmul_on_host(v: Value) -> Any:
         return np.matmul(a, b)
 
 
-def _scan_on_host(v: Value) -> Any:
-    spec = v.extra
-    x = cast_to(interpret.operand(v, 0, v.shape), v.dtype)
-    ufunc = {"sum": np.add, "prod": np.multiply, "max": np.maximum}[spec.op.name]
-    with np.errstate(all="ignore"):
-        return ufunc.accumulate(x, axis=-1, dtype=v.dtype)
-
-
 def _library_on_host(v: Value) -> Any:
     shape, options = v.extra
     out = np.empty(v.shape, v.dtype)
@@ -185,4 +156,3 @@ def _library_on_host(v: Value) -> Any:
 
 interpret.CALLS["fft"] = _library_on_host
 interpret.CALLS["matmul"] = _matmul_on_host
-interpret.CALLS["scan"] = _scan_on_host

@@ -140,7 +140,7 @@ def _run_direct(state: DeviceRuntime, v: Value, cause: str) -> bool:
     Does what a capture and its plan would, without either: short programs wait for the host.
     """
     storages = _operands(v)
-    if storages is None:
+    if storages is None or state.slots.watch:
         return False
     plan = state.plans.get(_direct_key(v, storages))
     if plan is None:

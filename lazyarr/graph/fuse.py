@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..codegen.launch import Run, upload
+from ..codegen.launch import Run, run_watched, upload
 from . import calls
 from .capture import Tape
 from .kernels import Region, Target, box_step, map_step, reduce_step
@@ -55,13 +55,20 @@ class Plan:
     def run(self, run: Run, order: list[Value | None]) -> None:
         """Run the steps. Results become real, and slots are let go, as soon as they can be."""
         storages = run.storages
+        slots = run.device.slots
         upload(run.backend, storages, self.leaves, run.cause)
         if self.simple >= 0:
-            self.steps[0][0].run(run)
+            if slots.watch:
+                run_watched(self.steps[0][0], run)
+            else:
+                self.steps[0][0].run(run)
             order[self.simple].make_real(storages[self.simple])  # type: ignore[union-attr, arg-type]
             return
         for step, results, marks, drops in self.steps:
-            step.run(run)
+            if slots.watch:
+                run_watched(step, run)
+            else:
+                step.run(run)
             for n in results:
                 order[n].make_real(storages[n])  # type: ignore[union-attr, arg-type]
             for n in marks:

@@ -13,6 +13,7 @@ from .views import Shape, c_strides
 
 NARROW_LIMIT = 2**31 - 2**17
 VECTOR_BYTES = 16
+_LEAST_VECTOR = 4  # elements: shorter vectors that fill no 16 bytes are no gain
 
 
 class Access(NamedTuple):
@@ -122,26 +123,35 @@ def plan_map(shape: Shape, accesses: Sequence[Access]) -> MapPlan:
 def _map_vector(
     sizes: Shape, accesses: Sequence[Access], scalar: Sequence[bool], flat: Sequence[bool]
 ) -> int:
-    """Return the vector width: 16 bytes of the widest item, if most of the traffic can use it."""
+    """Return the vector width: 16 bytes of the widest item, if most of the traffic can use it.
+
+    1 where a run of neighbours is not aligned: threads a block apart read those better.
+    """
     output = accesses[0]
     if output.moved:
         return 1
     walking = [a for a, s in zip(accesses, scalar, strict=True) if not s]
-    width = widest([a.itemsize for a in walking])
+    widest_item = max((a.itemsize for a in walking), default=VECTOR_BYTES)
+    width = max(1, VECTOR_BYTES // widest_item)
     all_flat = all(f or s for f, s in zip(flat, scalar, strict=True))
     if len(sizes) == 1 and all_flat:
         return width if all(vector_fits(sizes, a, width) for a in walking) else 1
-    while width > 1:
-        good = [
-            a
-            for a in walking
-            if not a.moved and a.strides[-1] == 1 and vector_fits(sizes, a, width)
-        ]
-        ends = sizes[-1] % width == 0
-        if ends and output in good and 2 * len(good) >= len(walking):
+    runs = [a for a in walking if not a.moved and a.strides[-1] == 1]
+    if output not in runs or 2 * len(runs) < len(walking):
+        return 1
+    least = min(_LEAST_VECTOR, width)
+    while width >= least:
+        if sizes[-1] % width == 0 and all(vector_fits(sizes, a, width) for a in runs):
             return width
         width //= 2
     return 1
+
+
+def is_trailing(shape: Shape, axes: Shape) -> bool:
+    """Whether ``axes`` are the last ones of a shape, axes of length 1 apart."""
+    moving = [d for d, n in enumerate(shape) if n != 1]
+    chosen = [d for d in axes if shape[d] != 1]
+    return not chosen or moving[-len(chosen) :] == sorted(chosen)
 
 
 class ReducePlan(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._dtypes import int64
 from ..codegen.emit import BLOCK, is_flat, magic
-from ..codegen.handwritten import transpose_key
+from ..codegen.handwritten import transpose_key, transpose_tile
 from ..codegen.key import (
     Apply,
     BoxKey,
@@ -26,18 +26,28 @@ from ..codegen.key import (
     Output,
     Param,
     ReduceKey,
-    is_checked,
 )
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
 from ..codegen.order import combination_order
 from ..codegen.reduce import ACCUMULATOR_BYTES, block_shape, row_groups
 from ..storage.storage import Storage
 from .capture import Tape
-from .geometry import Access, collapse, is_scalar, needs_wide, plan_map, plan_reduce
+from .geometry import (
+    VECTOR_BYTES,
+    Access,
+    collapse,
+    is_scalar,
+    is_trailing,
+    needs_wide,
+    plan_map,
+    plan_reduce,
+)
 from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
 from .views import Shape, c_strides
 
-_TILE = 32
+_FILLED = 0.9  # of the threads that share rows
+_TILE = 32  # the shortest line that is worth a tile
+_SECTOR = 32  # bytes that memory moves at least
 _MOST_BLOCKS = 2**31 - 1
 _MOST_TILED = 2**40  # the tiles of more elements have no 32-bit number
 
@@ -262,11 +272,18 @@ def map_step(
         plan.wide,
         plan.vector,
     )
-    # Rows read their last element again, which a store in place may have changed: not an index.
-    walked = is_flat(key) or region.places or is_checked(key.body)
-    rows = 0 if walked else row_elements(plan.shape, plan.vector)
-    key = key._replace(rows=rows)
-    codes, tail, blocks = _walk(plan.shape, plan.vector, plan.wide, is_flat(key), rows)
+    # The last element is read again, which a store in place may have changed: not an index.
+    stored = len(stores) > 0
+    moved = any(isinstance(i, Gather) and (stored or i.checked) for i in key.body)
+    itemsize = max(a.itemsize for a in accesses)
+    whole = plan.vector > 1 or (is_flat(key) and itemsize == VECTOR_BYTES)
+    rows = spread = 0
+    if not (whole or moved or region.places):
+        rows, spread = share(plan.shape, itemsize, plan.wide)
+    key = key._replace(rows=rows, spread=spread)
+    codes, tail, blocks = _walk(
+        plan.shape, plan.vector, plan.wide, is_flat(key) and not rows, rows, spread
+    )
     for mode, strides in zip(modes, plan.strides, strict=True):
         if mode in ("run", "repeat", "each"):
             codes += ("q" if plan.wide else "i") * len(strides)
@@ -292,26 +309,42 @@ def map_step(
         fresh,
         traffic(shape, accesses),
         outputs=len(roots),
+        stored=traffic(shape, [a for a, t in zip(accesses, outputs, strict=False) if t]),
     )
 
 
-def row_elements(shape: Shape, vector: int) -> int:
-    """Return how many elements along the last axis a thread takes, or 0 to walk all axes alike."""
-    if len(shape) < 2 or vector > 1 or shape[-1] < BLOCK:
-        return 0
-    elements = min(4, shape[-1] // BLOCK)
-    segments = ceil_div(shape[-1], BLOCK * elements)
-    return elements if math.prod(shape[:-1]) * segments < _MOST_BLOCKS else 0
+def share(shape: Shape, itemsize: int, wide: bool) -> tuple[int, int]:
+    """Return how many elements a thread takes: along the last axis, or else of the whole space.
+
+    Rows need no division, and are taken where stretches of them are well filled.
+    """
+    most = 8 if itemsize <= 2 else 2 if itemsize == VECTOR_BYTES else 4
+    width = shape[-1]
+    if len(shape) == 1:
+        return most, 0
+    rows = math.prod(shape[:-1])
+    for elements in range(most, most // 2, -1):
+        stretches = ceil_div(width, BLOCK * elements)
+        if rows * stretches >= _MOST_BLOCKS:
+            break
+        if width >= _FILLED * stretches * BLOCK * elements:
+            return elements, 0
+    few = min(most, width // BLOCK)
+    if wide and few and rows * ceil_div(width, BLOCK * few) < _MOST_BLOCKS:
+        return few, 0  # 64-bit divisions cost more than idle threads
+    return 0, most
 
 
 def _walk(
-    shape: Shape, vector: int, wide: bool, flat: bool, rows: int
+    shape: Shape, vector: int, wide: bool, flat: bool, rows: int, spread: int
 ) -> tuple[str, list[int], int]:
     """Return codes and values of an element-wise kernel's extents, and its number of blocks."""
     index, unsigned = ("q", "Q") if wide else ("i", "I")
     count = math.prod(shape)
     if rows:
         segments = ceil_div(shape[-1], BLOCK * rows)
+        if len(shape) == 1:
+            return index, [count], segments
         more, values = divisors(shape[:-1], wide)
         return (
             index + unsigned + more,
@@ -322,7 +355,8 @@ def _walk(
     axes = list(shape)
     axes[-1] //= vector if not flat else 1
     more, values = divisors(axes, wide)
-    return index + more, [count if flat else threads, *values], ceil_div(threads, BLOCK)
+    blocks = ceil_div(threads, BLOCK * max(spread, 1))
+    return index + more, [count if flat else threads, *values], blocks
 
 
 def is_copy(region: Region) -> bool:
@@ -345,10 +379,11 @@ def transpose_step(
     if sizes[r] < _TILE or sizes[-1] < _TILE or math.prod(sizes) >= _MOST_TILED:
         return None
     size = root.dtype.itemsize
-    tile = _TILE if size == 16 or min(sizes[r], sizes[-1]) < 2 * _TILE else 2 * _TILE
-    lines = 4 if tile > _TILE and size <= 2 else 8
-    row_tiles, column_tiles = ceil_div(sizes[r], tile), ceil_div(sizes[-1], tile)
     rest = [d for d in range(len(sizes) - 1) if d != r]
+    jumps = [into[-1], out[r], *[s for d in rest for s in (into[d], out[d])]]
+    aligned = not source.misaligned and all(s * size % _SECTOR == 0 for s in jumps)
+    tile = transpose_tile(size, sizes[r], sizes[-1], aligned)
+    row_tiles, column_tiles = ceil_div(sizes[r], tile.rows), ceil_div(sizes[-1], tile.columns)
     tail = [sizes[r], sizes[-1], into[-1], out[r], row_tiles, column_tiles]
     tail += [*[into[d] for d in rest], 0, *[out[d] for d in rest], 0]
     count = (len(rest) + 2) // 2 * 2
@@ -356,13 +391,13 @@ def transpose_step(
     codes = "qqqqII" + "q" * (2 * len(rest) + 2) + "I" * count
     slot = tape.slots[root]
     return KernelStep(
-        transpose_key(size, len(rest), tile, lines),
+        transpose_key(size, len(rest), tile),
         [Pointer(slot, -1, size, 0, "w", "out"), source_pointer(0, source)],
         [],
         codes,
         tail,
         (row_tiles * column_tiles * math.prod(sizes[d] for d in rest), 1, 1),
-        (tile, lines, 1),
+        (tile.threads, 1, 1),
         [Fresh(slot, root.nbytes)],
         2 * root.nbytes,
         outputs=1,
@@ -406,7 +441,7 @@ def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> KernelStep | 
     results = math.prod(n for d, n in enumerate(shape) if d not in axes)
     if results == 0:
         return _empty_step(tape, roots, {})
-    order = combination_order(results, elements)
+    order = combination_order(results, elements, is_trailing(shape, axes))
     accesses = [_access(s, shape) for s in region.operands]
     plan = plan_reduce(shape, axes, accesses, order.lanes)
     split = order.chunks > 1
@@ -509,7 +544,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     wide = needs_wide(math.prod(sizes), sizes, [*merged, c_strides(sizes)])
     scalars = tuple(d for _, d in region.scalars)
     ndim = len(sizes)
-    rows = row_elements(sizes, 1)
+    rows, spread = share(sizes, root.dtype.itemsize, wide)
     inside_key = MapKey(
         tuple(region.body),
         tuple(
@@ -522,6 +557,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
         wide,
         1,
         rows,
+        spread,
     )
     outside_key = MapKey(
         tuple(outside.body),
@@ -538,7 +574,7 @@ def box_step(tape: Tape, stored: dict[Value, str], region: Region, root: Value) 
     key = BoxKey(inside_key, outside_key, tuple(s != 1 for s in step), whole)
     index = "q" if wide else "i"
     unsigned = "Q" if wide else "I"
-    codes, tail, blocks = _walk(sizes, 1, wide, False, rows)
+    codes, tail, blocks = _walk(sizes, 1, wide, False, rows, spread)
     for f, s, c in zip(first, step, count, strict=True):
         codes += index + unsigned * 2
         tail += [f, (c - 1) * s + 1, s]

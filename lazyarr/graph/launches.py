@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .. import ledger
 from ..codegen.key import TextKey
-from ..codegen.launch import Fresh, Kernel, Pointer, Run
+from ..codegen.launch import Fresh, Kernel, Pointer, Run, kernel_event, operations_of
 from ..runtime.base import Access, Dim3
 from ..storage.storage import Storage
 from .calls import address
@@ -44,7 +44,7 @@ class Launch:
         self.pack = struct.Struct(f"@{'P' * len(arguments)}{codes}").pack
         self.kernel: Kernel | None = None
 
-    def run(self, run: Run, scratch: Sequence[Storage], nbytes: int) -> None:
+    def run(self, run: Run, scratch: Sequence[Storage], nbytes: int, written: int) -> None:
         backend = run.backend
         kernel = self.kernel
         if kernel is None:
@@ -62,10 +62,17 @@ class Launch:
         backend.launch(kernel.function, self.grid, self.block, data, 0, accesses)
         ledger.counters.launches += 1
         if before is not None:
-            event = ledger.Event("kernel", self.key.name, nbytes, run.cause)
-            event.details = {
-                "grid": self.grid, "block": self.block, "events": (before, backend.record())
-            }  # fmt: skip
+            event = kernel_event(
+                self.key.name,
+                ledger.Clock(backend, before, backend.record()),
+                run.cause,
+                operations=operations_of(self.key),
+                nbytes=nbytes,
+                written=written,
+                grid=self.grid,
+                block=self.block,
+                binary=kernel.take_origin(),
+            )
             ledger.emit(event, started)
 
     def _accesses(self, run: Run, scratch: Sequence[Storage]) -> list[Access]:
@@ -83,9 +90,23 @@ class Launch:
 
 
 class MultiStep:
-    """Launches in order. The first ``zeroed`` scratch storages start as zeros."""
+    """Launches in order. The first ``zeroed`` scratch storages start as zeros.
 
-    __slots__ = ("fresh", "key", "launches", "name", "nbytes", "pointers", "scratch", "zeroed")
+    Traces give every launch an equal part of the bytes that the step moves (``nbytes``) and writes
+    (its results, and ``carried`` bytes of scratch).
+    """
+
+    __slots__ = (
+        "fresh",
+        "key",
+        "launches",
+        "name",
+        "nbytes",
+        "pointers",
+        "scratch",
+        "written",
+        "zeroed",
+    )
 
     def __init__(
         self,
@@ -95,11 +116,13 @@ class MultiStep:
         nbytes: int,
         scratch: Sequence[int] = (),
         zeroed: int = 0,
+        carried: int = 0,
     ) -> None:
         self.name = name
         self.fresh = tuple(fresh)
         self.launches = tuple(launches)
         self.nbytes = nbytes
+        self.written = sum(f.nbytes for f in self.fresh) + carried
         self.scratch = tuple(scratch)
         self.zeroed = zeroed
         self.key = launches[-1].key
@@ -113,4 +136,5 @@ class MultiStep:
         for storage in scratch[: self.zeroed]:
             run.backend.fill_zero(storage.ptr, storage.nbytes)
         for launch in self.launches:
-            launch.run(run, scratch, self.nbytes // len(self.launches))
+            parts = len(self.launches)
+            launch.run(run, scratch, self.nbytes // parts, self.written // parts)

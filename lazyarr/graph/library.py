@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from .._devices import CPU
@@ -92,6 +91,7 @@ def _on_device(
     for value, shape in inputs:
         storage = value.real
         assert storage is not None
+        storage.verify()
         storage.device_read(cause)
         if state.backend.many_streams:
             storage.join_stream()
@@ -155,7 +155,6 @@ def control_read(value: Value, cause: str) -> npt.NDArray[Any]:
     storage = evaluate.real_storage(value, cause)
     if storage.backend is None:
         return host_view(storage, value.dtype, contiguous(value.shape))
-    found = np.empty(value.shape, value.dtype)
-    data = found.reshape(-1).view(np.uint8)
-    transfer.copy(storage.backend, "d2h", storage.ptr, data, cause, control=True)
-    return found
+    storage.verify()
+    data = transfer.control_read(storage.backend, storage.ptr, value.nbytes, cause)
+    return data.view(value.dtype).reshape(value.shape)

@@ -25,6 +25,7 @@ DType = np.dtype[Any]
 # operations and leaves of the tree, shared parts as often as they are used; leaves of half the
 # device's memory together count as much as it takes.
 MAX_WORK: Final = 120
+CHECKED_GATHERS: Final[list[GatherSpec]] = []  # made in this process: most make none
 _HALF_OF_MEMORY: Final = 2 * MAX_WORK
 _LARGE: Final = 1 << 28
 
@@ -84,6 +85,8 @@ class GatherSpec:
         self.out_dtype = dtype
         self.axes = axes
         self.checked = checked
+        if checked:
+            CHECKED_GATHERS.append(self)
 
 
 class ScatterSpec:

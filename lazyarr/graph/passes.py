@@ -17,7 +17,7 @@ from ..codegen.order import combination_order
 from ..codegen.passes import Held, rows_per_block, uses_index
 from ..codegen.reduce import ROW_BLOCK
 from .capture import Tape
-from .geometry import Access, ReducePlan, plan_reduce, prefers_columns
+from .geometry import Access, ReducePlan, is_trailing, plan_reduce, prefers_columns
 from .kernels import Region, divisors, in_order, is_leading, source_pointer, traffic
 from .node import ConstSpec, IndexSpec, Value
 from .optable import ReduceSpec, Spec
@@ -52,7 +52,8 @@ class Space:
         self.thin: Shape = tuple(1 if d in axes else n for d, n in enumerate(shape))
         self.elements = math.prod(shape[d] for d in axes)
         self.results = math.prod(self.kept)
-        self.order = combination_order(self.results, self.elements)
+        trailing = is_trailing(shape, axes)
+        self.order = combination_order(self.results, self.elements, trailing)
 
     def joins(self) -> bool:
         """Whether a row is reduced by one group of threads, so that it can go on with it."""

@@ -43,6 +43,23 @@ def read_host(
     return result
 
 
+def read_own(value: Value, dtype: DType, view: View, cause: str) -> npt.NDArray[Any]:
+    """Return the elements of a view as a writable array that shares memory with nothing.
+
+    What has to be downloaded goes straight into that array where it lies without gaps, and leaves
+    no mirror. Explicit: allowed under a transfer guard.
+    """
+    if value.real is None:
+        evaluate.force([value], cause)
+    storage = value.real
+    assert storage is not None
+    if storage.location is DEVICE and (storage.shared or not storage.mirrored):
+        low, high = extent(view)
+        if high - low == math.prod(view.shape) and high > low:
+            return _part(storage, dtype, view, low, high, cause, True)
+    return read_host(value, dtype, view, cause, explicit=True).copy()
+
+
 def _element(value: Value, view: View, cause: str) -> tuple[Value, View] | None:
     """A pending copy of one element (``x[3]``) needs no kernel of its own to be read."""
     spec = value.spec
@@ -85,10 +102,13 @@ def _part(
     storage: Storage, dtype: DType, view: View, low: int, high: int, cause: str, explicit: bool
 ) -> npt.NDArray[Any]:
     """Download one gapless stretch of a storage; it says nothing about the rest."""
+    storage.verify()
     size = dtype.itemsize
     if not explicit:
         guard.check("d2h", (high - low) * size, cause)
     assert storage.backend is not None
+    if storage.backend.many_streams:
+        storage.join_stream()
     buffer = storage.backend.host_buffer((high - low) * size)
     transfer.copy(storage.backend, "d2h", storage.ptr + low * size, buffer, cause)
     return np.ndarray(

@@ -55,6 +55,7 @@ def give_memory(value: Value, cause: str) -> Storage:
     """Make the side that operations use authoritative and alone, ready to be handed out."""
     storage = value.real
     assert storage is not None
+    storage.verify()
     if storage.backend is None:
         if storage.held() and not storage.shared and not storage.readonly:
             storage.host_write(cause, whole=False)  # those who read before keep what they read

@@ -1,4 +1,4 @@
-"""Calls that sort, search and find runs: their nodes, steps and host forms.
+"""Calls that sort and search: their nodes, steps and host forms.
 
 A call's ``extra`` begins with the dtype of what it reads, which its spec does not imply:
 
@@ -8,11 +8,8 @@ call             operands                                ``extra`` after the dty
 sort, argsort    rows along the last axis                descending
 searchsorted     sorted, elements                        length of the first, right
 isin             sorted, elements                        length of the first, invert
-runs_offsets     elements                                their number, heads
-runs_values ...  elements, offsets (and picks)           their number, heads
 ===============  ======================================  ==========================================
 
-``runs`` look at the heads of runs of equal neighbours, or (``heads`` False) at what is not zero.
 All operands are read in order.
 """
 
@@ -70,24 +67,6 @@ def isin_call(ordered: Value, length: int, x: Value, shape: Shape, invert: bool)
     return _call("isin", dt.bool_, (ordered, x), (ordered.dtype, length, invert), shape)
 
 
-def run_offsets_call(elements: Value, size: int, heads: bool) -> Value:
-    """Return the node of the numbers of flagged elements before each tile, and of their total."""
-    extra = (elements.dtype, size, heads)
-    return _call("runs_offsets", dt.int64, (elements,), extra, (_run_tiles(size) + 1,))
-
-
-def run_emit_call(
-    what: str, elements: Value, size: int, heads: bool, others: tuple[Value, ...], count: int
-) -> Value:
-    """Return the node of ``count`` results; ``others`` are the offsets (and the picks).
-
-    ``what`` is ``values``, ``positions``, ``starts`` or ``inverse``, see `codegen.sorting.run_key`.
-    """
-    out = elements.dtype if what == "values" else dt.int64
-    extra = (elements.dtype, size, heads)
-    return _call(f"runs_{what}", out, (elements, *others), extra, (count,))
-
-
 def _output(tape: Tape, v: Value) -> tuple[Fresh, Pointer]:
     slot = tape.slots[v]
     return Fresh(slot, v.nbytes), Pointer(slot, -1, v.dtype.itemsize, 0, "w", "out")
@@ -113,27 +92,28 @@ def sort_step(tape: Tape, v: Value) -> Step:
     rows = math.prod(v.shape[:-1])
     if n == 0 or rows == 0:
         return EmptyStep([Fresh(tape.slots[v], 0)])
-    order = kernels.order_of(dtype, descending)
-    width = dtype.itemsize
+    flip = kernels.flip_of(dtype, descending)
     if n > kernels.BLOCK_LIMIT:
-        return _radix_step(tape, v, pairs, width, rows, n, order)
+        return _radix_step(tape, v, pairs, dtype, rows, n, flip)
     if n <= kernels.WARP_LIMIT:
-        key = kernels.warp_sort_key(width, pairs, n)
+        key = kernels.warp_sort_key(dtype, pairs, n)
         grid = ceil_div(rows, kernels.BLOCK_THREADS // 32)
     else:
-        key = kernels.block_sort_key(width, pairs, n)
+        key = kernels.block_sort_key(dtype, pairs, n)
         grid = rows
-    return _single(tape, v, key, "qqQi", [rows, n, *order], grid, kernels.BLOCK_THREADS)
+    return _single(tape, v, key, "qqQ", [rows, n, flip], grid, kernels.BLOCK_THREADS)
 
 
 def _radix_step(
-    tape: Tape, v: Value, pairs: bool, width: int, rows: int, n: int, order: tuple[int, int]
+    tape: Tape, v: Value, pairs: bool, dtype: DType, rows: int, n: int, flip: int
 ) -> MultiStep:
     carried = kernels.Carried(4 if n < NARROW_COUNTS else 8, 4 if n < NARROW_INDICES else 8)
-    count_key, plan_key, pass_key = kernels.radix_sort_keys(width, pairs, carried)
+    count_key, plan_key, pass_key = kernels.radix_sort_keys(dtype, pairs, carried)
     fresh, out = _output(tape, v)
     source = operand_pointer(tape, v, 0, "in")
-    tiles = ceil_div(n, kernels.PASS_THREADS * kernels.pass_items(width, carried, pairs))
+    width = dtype.itemsize
+    block = kernels.pass_of(width, carried, pairs)
+    tiles = ceil_div(n, block.threads * block.items)
     part = max(ceil_div(n, max(1, _COUNTING_PARTS // rows)), kernels.BLOCK_LIMIT)
     part = min(part, _MOST_IN_A_PART)
     parts = ceil_div(n, part)
@@ -153,8 +133,8 @@ def _radix_step(
     states = (Scratch(zeros, first_state), Scratch(spare))
     launches = [
         Launch(
-            count_key, [Scratch(zeros, starts), source], "qqqQi",
-            [n, part, parts, *order], rows * parts, kernels.RADIX,
+            count_key, [Scratch(zeros, starts), source], "qqqQ",
+            [n, part, parts, flip], rows * parts, kernels.RADIX,
         ),
         Launch(plan_key, [Scratch(zeros, starts), Scratch(plan)], "q", [n], rows, kernels.RADIX),
     ]  # fmt: skip
@@ -163,14 +143,16 @@ def _radix_step(
             out, Scratch(a), Scratch(b), Scratch(a_index), Scratch(zeros), states[p % 2],
             states[1 - p % 2], Scratch(zeros, starts), Scratch(plan), source,
         ]  # fmt: skip
-        numbers = [n, tiles, *order, p]
-        launch = Launch(pass_key, pointers, "qqQii", numbers, rows * tiles, kernels.PASS_THREADS)
+        numbers = [n, tiles, flip, p]
+        launch = Launch(pass_key, pointers, "qqQi", numbers, rows * tiles, block.threads)
         launches.append(launch)
     moved = elements * width * (1 + 2 * width)
+    kept = elements * width * (width - 1)
     if pairs:
         moved += elements * (2 * carried.indices * (width - 1) + 8)
+        kept = elements * (width * width + carried.indices * (width - 1))
     name = "argsort" if pairs else "sort"
-    return MultiStep(name, [fresh], launches, moved, scratch, zeroed=1)
+    return MultiStep(name, [fresh], launches, moved, scratch, zeroed=1, carried=kept)
 
 
 def search_step(tape: Tape, v: Value) -> Step:
@@ -182,45 +164,8 @@ def search_step(tape: Tape, v: Value) -> Step:
     return _single(tape, v, key, "qqi", [length, v.size, int(flag)], ceil_div(v.size, BLOCK), BLOCK)
 
 
-def _run_tiles(n: int) -> int:
-    return ceil_div(n, kernels.RUN_TILE)
-
-
-def run_offsets_step(tape: Tape, v: Value) -> Step:
-    """Count flagged elements tile by tile, and sum up: the last offset is their number."""
-    dtype, n, heads = v.extra
-    fresh, out = _output(tape, v)
-    source = operand_pointer(tape, v, 0, "in")
-    tiles = _run_tiles(n)
-    count = kernels.run_key("count", dtype, heads)
-    offsets = kernels.run_key("offsets", dtype, heads)
-    launches = [Launch(offsets, [out], "q", [tiles], 1, kernels.RUN_SUM_THREADS)]
-    if tiles:
-        launches.insert(0, Launch(count, [out, source], "q", [n], tiles, kernels.RUN_THREADS))
-    return MultiStep("runs", [fresh], launches, v.args[0].nbytes)
-
-
-def run_emit_step(tape: Tape, v: Value) -> Step:
-    """Write what belongs to flagged elements, in order."""
-    dtype, n, heads = v.extra
-    if v.size == 0:
-        return EmptyStep([Fresh(tape.slots[v], 0)])
-    key = kernels.run_key(v.spec.name.removeprefix("runs_"), dtype, heads)
-    fresh, out = _output(tape, v)
-    pointers = [operand_pointer(tape, v, k, f"in {k}") for k in range(len(v.args))]
-    if len(pointers) == 2:  # no picks: the kernel does not look at them
-        pointers.append(pointers[1])
-    nbytes = v.nbytes + v.args[0].nbytes
-    launch = Launch(key, [out, *pointers], "q", [n], _run_tiles(n), kernels.RUN_THREADS)
-    return MultiStep(v.spec.name, [fresh], [launch], nbytes)
-
-
-_RUN_CALLS: Final = ("runs_values", "runs_starts", "runs_positions", "runs_inverse")
-
 calls.STEPS.update({"sort": sort_step, "argsort": sort_step})
 calls.STEPS.update({"searchsorted": search_step, "isin": search_step})
-calls.STEPS.update({"runs_offsets": run_offsets_step})
-calls.STEPS.update(dict.fromkeys(_RUN_CALLS, run_emit_step))
 
 
 # The same on the host.
@@ -231,7 +176,8 @@ HostArray = npt.NDArray[Any]
 def _order_keys(x: HostArray, descending: bool) -> HostArray:
     """Return unsigned integers that order as the elements do; the kernels' rule."""
     dtype: DType = x.dtype
-    flip, floating = kernels.order_of(dtype, descending)
+    flip = kernels.flip_of(dtype, descending)
+    floating = dtype.kind == "f"
     word = np.dtype(f"u{dtype.itemsize}")
     bits: HostArray = np.ascontiguousarray(x).view(word)
     ones = ~word.type(0)
@@ -267,37 +213,5 @@ def _isin_on_host(v: Value) -> HostArray:
     return np.isin(x, given, invert=v.extra[2])
 
 
-def _flags(v: Value) -> tuple[HostArray, HostArray]:
-    """Return the elements of a run call and their flags."""
-    _, n, heads = v.extra
-    x = interpret.operand(v, 0, (n,))
-    if not heads:
-        return x, x != 0
-    flags = np.ones(n, bool)
-    flags[1:] = x[1:] != x[:-1]
-    return x, flags
-
-
-def _offsets_on_host(v: Value) -> HostArray:
-    _, flags = _flags(v)
-    edges = np.minimum(np.arange(v.size) * kernels.RUN_TILE, flags.size)
-    return np.concatenate(([0], np.cumsum(flags)))[edges]
-
-
-def _emit_on_host(v: Value) -> HostArray:
-    x, flags = _flags(v)
-    if v.spec.name == "runs_values":
-        return x[flags]
-    if v.spec.name == "runs_positions":
-        return np.flatnonzero(flags)
-    if v.spec.name == "runs_starts":
-        return np.append(np.flatnonzero(flags), x.size)
-    result = np.empty(x.size, dt.int64)
-    result[interpret.operand(v, 2, (x.size,))] = np.cumsum(flags) - 1
-    return result
-
-
 interpret.CALLS.update({"sort": _sort_on_host, "argsort": _argsort_on_host})
 interpret.CALLS.update({"searchsorted": _searchsorted_on_host, "isin": _isin_on_host})
-interpret.CALLS.update({"runs_offsets": _offsets_on_host})
-interpret.CALLS.update(dict.fromkeys(_RUN_CALLS, _emit_on_host))

@@ -24,13 +24,13 @@ from typing import Final
 
 import numpy as np
 
-from .. import _config
+from .._config import EAGER
 from .._devices import CPU
 from .._dtypes import DType
 from ..storage.storage import Storage
 from . import evaluate, interpret
 from .fuse import is_pointwise
-from .node import MAX_WORK, Cell, GatherSpec, Value, box_spec, const
+from .node import CHECKED_GATHERS, MAX_WORK, Cell, GatherSpec, Value, box_spec, const
 from .optable import cast_spec
 from .views import (
     Box,
@@ -46,6 +46,7 @@ from .views import (
 )
 
 _RENAME_SHARE: Final = 4
+_EAGER: Final = EAGER
 
 
 def write(cell: Cell, view: View, root: Value) -> None:
@@ -110,7 +111,7 @@ def right_side(dtype: DType, shape: Shape, right: Value, right_view: View) -> Va
 
 def bound(value: Value) -> None:
     """Evaluate a value whose pending graph has grown past the bounds on laziness."""
-    if value.work > MAX_WORK or _config.config.eager:
+    if value.work > MAX_WORK or _EAGER[0]:
         evaluate.force([value], "bound on laziness")
 
 
@@ -137,9 +138,9 @@ def _write_open(old: Value, view: View, root: Value) -> None:
 def _write_part(cell: Cell, view: View, root: Value) -> None:
     size = cell.value.size
     large = math.prod(view.shape) * _RENAME_SHARE >= size
-    box = as_box(view, cell.value.shape)
     if cell.value.real is None:
-        if large and box is not None:
+        box = as_box(view, cell.value.shape) if large else None
+        if box is not None:
             _rename(cell, box, view, root)
             return
         evaluate.force([cell.value], "write to a part")
@@ -149,9 +150,11 @@ def _write_part(cell: Cell, view: View, root: Value) -> None:
     hazard = _hazard(root, cell.value, view)
     if not shared:
         readers = _has_outside_readers(cell, root)
-        if box is not None and (readers or (hazard and large)):
-            _rename(cell, box, view, root)
-            return
+        if readers or (hazard and large):
+            box = as_box(view, cell.value.shape)
+            if box is not None:
+                _rename(cell, box, view, root)
+                return
         if readers:
             move_to_copy(cell)
     if hazard or _may_fail(root):
@@ -219,6 +222,8 @@ def _hazard(root: Value, old: Value, view: View) -> bool:
 
 def _may_fail(root: Value) -> bool:
     """Whether computing ``root`` may meet an index that is out of range."""
+    if not CHECKED_GATHERS:
+        return False
     nodes, _ = _closure(root)
     return any(type(v.spec) is GatherSpec and v.spec.checked for v in nodes)
 

@@ -83,6 +83,10 @@ class Event(Protocol):
 
     def synchronize(self) -> None: ...
 
+    def done(self) -> bool:
+        """Whether the device has reached this point. Does not wait."""
+        ...
+
     def milliseconds_since(self, earlier: Any) -> float: ...
 
 
@@ -165,6 +169,14 @@ class Backend(Protocol):
     def synchronize(self) -> None: ...
 
     def memory_info(self) -> MemoryInfo: ...
+
+    def copy_rate(self) -> float | None:
+        """Return the bytes a second that a copy within the device moves, reads and writes counted.
+
+        Measured at the first call, which waits for the device. None: the device has no such
+        ceiling, or no memory to measure it in.
+        """
+        ...
 
     def free_cached(self) -> None:
         """Give cached blocks back to the system."""

@@ -41,6 +41,7 @@ from lazyarr.runtime.base import (
     MemoryInfo,
 )
 from lazyarr.runtime.cache import open_cache
+from lazyarr.runtime.copy_rate import measured_copy_rate
 from lazyarr.runtime.cuda_driver import Driver, kernel_failure
 from lazyarr.runtime.cuda_fft import Fft
 from lazyarr.runtime.cuda_libraries import Blas
@@ -236,6 +237,8 @@ class CudaBackend:
         self._away: list[CudaMemory] = []  # released, but others may still use them
         self._away_bytes = 0
         self._away_lock = threading.Lock()
+        self._copy_rate: float | None = None
+        self._measuring = threading.Lock()
         device = _drv.Device(ordinal)
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
@@ -457,6 +460,15 @@ class CudaBackend:
         free, total = _drv.mem_get_info()
         pooled = sum(pool.managed_bytes for pool in self._pools.values())
         return MemoryInfo(self._used, self._peak, pooled, free, total)
+
+    def copy_rate(self) -> float | None:
+        """Return the bytes a second that a copy on the device moves; measured at the first call."""
+        with self._measuring:
+            if self._copy_rate is None:
+                peak = self._peak
+                self._copy_rate = measured_copy_rate(self)
+                self._peak = max(peak, self._used)  # of the program, not of the measurement
+            return self._copy_rate
 
     def free_cached(self) -> None:
         """Give the blocks that pools hold back to the system: the device's and page-locked ones."""

@@ -48,6 +48,7 @@ class Storage:
 
     __slots__ = (
         "backend",
+        "checks",
         "exported",
         "foreign",
         "host",
@@ -77,6 +78,8 @@ class Storage:
         self.host_open = 0  # open writable views of the host's side
         self.readonly = False
         self.stream = 0
+        # What the data depends on that is not known to be good: see ``checks``.
+        self.checks: list[Any] | None = None
         self.memory: Memory | None = None
         self.ptr = 0
         if not allocate:
@@ -129,6 +132,19 @@ class Storage:
         """Whether somebody still looks at the host buffer: a view of it, or an upload under way."""
         return self.host is not None and _references(self) > _UNHELD
 
+    def verify(self) -> None:
+        """Raise IndexError if the data was computed with an index out of range. May wait."""
+        checks = self.checks
+        if checks is not None:
+            for check in checks:
+                check.verify()
+            self.checks = None
+
+    def add_checks(self, checks: list[Any]) -> None:
+        """Note what else the data depends on."""
+        known = self.checks or []
+        self.checks = known + [check for check in checks if check not in known]
+
     def device_read(self, cause: str, *, explicit: bool = False) -> None:
         """Make the device's copy valid; guarded if there is none and the access is implicit."""
         if self.location is DEVICE:
@@ -149,12 +165,16 @@ class Storage:
                 self._allocate()
             else:
                 self.device_read(cause, explicit=explicit)
+        if whole:
+            self.checks = None
         self.location = DEVICE
         self.drop_mirror()
 
     def host_read(self, cause: str, *, explicit: bool = False) -> HostBytes:
         """Return the storage's bytes on the host; guarded while the device is authoritative."""
         if self.location is DEVICE:
+            if self.checks is not None:
+                self.verify()
             if not explicit:
                 guard.check("d2h", self.nbytes, cause)
             if not self.mirrored or self.shared:
@@ -169,6 +189,7 @@ class Storage:
             self.host_read(cause, explicit=explicit)
         if self.host is None or self.held():
             self._replace_host(keep=not whole)
+        self.checks = None
         self.location = HOST
         self.mirrored = False
         assert self.host is not None

@@ -54,5 +54,12 @@ def copy(
         kind = "control" if control else "copy"
         event = ledger.Event(kind, direction, host.nbytes, cause)
         if before is not None:
-            event.details["events"] = (before, after)
+            event.clock = ledger.Clock(backend, before, after)
         ledger.emit(event, started)
+
+
+def control_read(backend: Backend, device: int, nbytes: int, cause: str) -> HostBytes:
+    """Return a few bytes that steer the library, read through page-locked memory."""
+    buffer = backend.host_buffer(nbytes)
+    copy(backend, "d2h", device, buffer, cause, control=True)
+    return buffer

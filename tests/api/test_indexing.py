@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lazyarr as xp
+from tests.property.support import eager
 
 RNG = np.random.default_rng(5)
 SOURCE = RNG.random((4, 5, 6))
@@ -158,6 +160,91 @@ def test_a_write_of_picked_values_that_fails_changes_nothing(device: str) -> Non
     with pytest.raises(IndexError, match="99 is out of bounds"):
         x[0, :3, 0] = table[bad] * 2
     check(x, SOURCE)
+
+
+def picked(bad: bool) -> tuple[xp.Array, xp.Array]:
+    """Return a table and an evaluated pick from it by indices that only the device knows."""
+    table = xp.asarray(np.arange(6.0))
+    index = xp.asarray(np.array([0, 2, 4])) + (2 if bad else 0)
+    result = table[index]
+    xp.evaluate(result)
+    return table, result
+
+
+def test_indices_on_the_device_are_looked_at_with_the_result(kernel_device: str) -> None:
+    table, first = picked(bad=False)
+    xp.stats(reset=True)
+    second = xp.take(table, xp.asarray(np.array([1, 3])) + 1)
+    both = first[1:] * 2 + second
+    xp.evaluate(both, second)
+    assert xp.stats().control == 0
+    np.testing.assert_array_equal(np.asarray(both), [6.0, 12.0])
+    assert xp.stats().control == 1
+    np.testing.assert_array_equal(np.asarray(first), [0.0, 2.0, 4.0])
+    assert xp.stats().control == 1
+
+
+def test_what_depends_on_a_bad_index_raises_and_nothing_else(kernel_device: str) -> None:
+    table, result = picked(bad=True)
+    total = xp.sum(result)
+    xp.evaluate(total, result + table[:3])
+    mine = table + 1
+    np.testing.assert_array_equal(np.asarray(mine), np.arange(1.0, 7.0))
+    later = total * 2  # built when the outcome is known
+    into, mostly = xp.zeros(16), xp.zeros(4)
+    xp.evaluate(into)
+    mostly[:3] = result
+    kernel = xp.SourceModule("__global__ void f(double* x) { x[0] = 1; }").get_function("f")
+    readers: list[Callable[[], object]] = [
+        lambda: np.asarray(result),
+        lambda: result.get(),
+        lambda: result[1:].get(),
+        lambda: float(total),
+        lambda: np.asarray(later),
+        lambda: np.asarray(xp.sort(result)),
+        lambda: np.asarray(result @ result),
+        lambda: xp.nonzero(result),
+        lambda: result[result > 0],
+        lambda: np.asarray(result[table[:3] >= 0]),
+        lambda: xp.linalg.det(xp.reshape(result, (3, 1, 1))),
+        lambda: into.__setitem__(slice(0, 3), result),
+        lambda: np.asarray(mostly),
+        lambda: xp.asarray(result, device="cpu"),
+        lambda: xp.prefetch(result, to="host"),
+        lambda: result.__dlpack__(),
+        lambda: kernel(xp.InOut(result), block=1),
+        lambda: np.asarray(xp.concat([table, result])),
+    ]
+    for read in (*readers, *readers):
+        with pytest.raises(IndexError, match="index 6 is out of bounds for axis 0 with size 6"):
+            read()
+    np.testing.assert_array_equal(np.asarray(into), np.zeros(16))
+    kernel(xp.Out(result), block=1)  # all of it is new
+    result[...] = 5.0
+    np.testing.assert_array_equal(np.asarray(result), [5.0, 5.0, 5.0])
+
+
+def test_more_checks_than_slots(kernel_device: str) -> None:
+    table = xp.asarray(np.arange(6.0))
+    index = xp.asarray(np.array([5])) + 0
+    results = []
+    for n in range(600):
+        results.append(table[index + int(n == 300)])
+        xp.evaluate(results[-1])
+    for n, result in enumerate(results):
+        if n == 300:
+            with pytest.raises(IndexError, match="index 6"):
+                float(result[0])
+        else:
+            assert float(result[0]) == 5.0
+
+
+def test_eager_raises_at_the_line(kernel_device: str) -> None:
+    table = xp.asarray(np.arange(6.0))
+    index = xp.asarray(np.array([5])) + 1
+    xp.evaluate(index)
+    with eager(), pytest.raises(IndexError, match="index 6"):
+        table[index]
 
 
 def test_a_table_is_looked_up_in_place(device: str) -> None:

@@ -82,12 +82,12 @@ def test_unique_of_any_shape(device: str, data: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "size", "launches"),
     [
-        ("unique_values", 1000, 4),  # sort; count, sum up; write
-        ("unique_counts", 1000, 6),  # and the starts of runs, and their differences
-        ("unique_inverse", 1000, 6),  # argsort, gather; count, sum up; values, inverse
-        ("unique_all", 1000, 8),  # and starts; indices and counts share a kernel
-        ("unique_values", 9000, 9),  # the sort takes six
-        ("unique_all", 9000, 13),
+        ("unique_values", 1000, 3),  # sort; flag; write
+        ("unique_counts", 1000, 5),  # and the starts of runs, and their differences
+        ("unique_inverse", 1000, 5),  # argsort, gather; flag; values, inverse
+        ("unique_all", 1000, 7),  # and starts; indices and counts share a kernel
+        ("unique_values", 9000, 8),  # the sort takes six
+        ("unique_all", 9000, 12),
     ],
 )
 def test_launches_and_copies_of_unique(
@@ -231,7 +231,7 @@ def test_launches_and_copies_of_searches(kernel_device: str) -> None:
         for result, launches, control in (
             (lambda: xp.searchsorted(ordered, y), 1, 0),
             (lambda: xp.searchsorted(ordered, z), 2, 0),  # one converts
-            (lambda: xp.searchsorted(x, y, sorter=order), 2, 1),  # the indices are checked
+            (lambda: xp.searchsorted(x, y, sorter=order), 2, 0),  # a gather comes first
             (lambda: xp.isin(y, x), 2, 0),
             (lambda: xp.isin(x, 3.0, invert=True), 1, 0),
             (lambda: xp.isin(3.0, x), 1, 0),

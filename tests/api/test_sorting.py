@@ -16,7 +16,8 @@ from lazyarr.graph import evaluate, sorting
 from lazyarr.runtime.select import default_device
 from tests.property.support import DTYPES, check, special_values, values
 
-PASS_TILE = kernels.PASS_THREADS * kernels.pass_items(4, kernels.Carried(4, 4), False)
+PASS = kernels.pass_of(4, kernels.Carried(4, 4), False)
+PASS_TILE = PASS.threads * PASS.items
 ENDS = [0, 1, 2, 31, 32, 33, 64, 65, 128, 129, 256, 257, 512, 1025, 2049, 4096, 4097]
 ENDS += [PASS_TILE, PASS_TILE + 1, 20_011]
 
@@ -173,6 +174,7 @@ def test_dtypes_of_a_width_and_directions_share_kernels(kernel_device: str, leng
         xp.evaluate(xp.sort(x, descending=descending))
 
     run("int32", False)
+    run("float32", False)  # its keys are compiled in
     state = evaluate.runtime(default_device())
     before = set(state.kernels)
     for dtype in ("int32", "uint32", "float32"):

@@ -274,19 +274,78 @@ def reductions_of_strided_inputs() -> Result:
     ]
 
 
+def _scanned(a: Any, axis: int, initial: bool = False, begin: int = 0) -> tuple[Any, Any]:
+    """Return a cumulative sum; the data begin ``begin`` elements into the memory."""
+    whole = xp.asarray(np.concatenate([np.zeros(begin, a.dtype), a.reshape(-1)]))
+    x = xp.reshape(whole[begin:], a.shape)
+    want = np.cumsum(a, axis=axis, dtype=np.int64)
+    if initial:
+        want = np.insert(want, 0, 0, axis=axis)
+    return xp.cumulative_sum(x, axis=axis, include_initial=initial), want
+
+
 @program
 def scans() -> Result:
     short, long = data(20, 30, dtype="int32"), data(5, 3000, dtype="int32")
+    kept = data(130, 40, dtype="int32")
     return [
-        (xp.cumulative_sum(xp.asarray(short), axis=1), np.cumsum(short, axis=1, dtype=np.int64)),
-        (xp.cumulative_sum(xp.asarray(short), axis=0), np.cumsum(short, axis=0, dtype=np.int64)),
-        (xp.cumulative_sum(xp.asarray(long), axis=1), np.cumsum(long, axis=1, dtype=np.int64)),
+        _scanned(short, 1), _scanned(short, 0), _scanned(long, 1), _scanned(kept, 0),
+        _scanned(long, 0), _scanned(data(3, 700, 2, dtype="int32"), 1),
         (xp.cumulative_prod(xp.asarray(short[0])), np.cumprod(short[0], dtype=np.int64)),
         (xp.repeat(xp.asarray(long[0]), xp.arange(3000) % 3), np.repeat(long[0], COUNTS)),
-    ]
+    ]  # fmt: skip
 
 
 COUNTS = np.arange(3000) % 3
+
+
+@program
+def scans_of_several_tiles() -> Result:
+    row, columns = data(2, 70_000, dtype="int32"), data(2, 5000, 40, dtype="int32")
+    few = data(3, 70_000, 2, dtype="int32")
+    return [
+        _scanned(row[0], 0), _scanned(row, 1, begin=1), _scanned(columns, 1), _scanned(few, 1),
+        _scanned(row, 1, True), _scanned(columns, 1, True), _scanned(few, 1, True),
+    ]  # fmt: skip
+
+
+@program
+def joins() -> Result:
+    a, b = data(5, 1030, seed=1), data(5, 900, seed=2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    c = data(5, 9, dtype="int8")
+    z = xp.asarray(c)
+    xp.evaluate(x, y, z)
+    return [
+        (xp.concat([x, y], axis=1), np.concatenate([a, b], 1)),  # within and across stretches
+        (xp.concat([x[:, 3:], y, x], axis=None), np.concatenate([a[:, 3:], b, a], None)),
+        (xp.concat([x, y[:, :2]], axis=1), np.concatenate([a, b[:, :2]], 1)),  # shorter rows
+        (xp.stack([y, y], axis=-1), np.stack([b, b], -1)),
+        (xp.roll(x, 3), np.roll(a, 3)),
+        (xp.concat([z] * 18, axis=1), np.concatenate([c] * 18, 1)),
+        (xp.concat([z[:, 1:]] * 5, axis=1), np.concatenate([c[:, 1:]] * 5, 1)),
+    ]
+
+
+@program
+def misaligned_neighbours() -> Result:
+    a, b = data(2600, seed=1), data(2600, seed=2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    result: Result = [
+        (x[1:2501] + y[:2500], a[1:2501] + b[:2500]),
+        (x[2:1026] * 2 - y[::2][:1024], a[2:1026] * 2 - b[::2][:1024]),
+    ]
+    for shape in ((9, 17, 5), (3, 5, 645)):
+        c = data(*shape)
+        z = xp.asarray(c)
+        turned = xp.permute_dims(z, (1, 0, 2)) + z[:1, :1]
+        result.append((turned, c.transpose(1, 0, 2) + c[:1, :1]))
+        z[1:, ::2, 1:] *= 2.0
+        c[1:, ::2, 1:] *= 2
+        result.append((z, c))
+    x[1:] -= y[1:]
+    a[1:] -= b[1:]
+    return [*result, (x, a)]
 
 
 @program
@@ -391,6 +450,19 @@ def runs_and_searches() -> Result:
     ]  # fmt: skip
 
 
+@program
+def masks() -> Result:
+    mask = data(20_000, dtype="int8", seed=3) % 3 != 0
+    m = xp.asarray(mask)
+    result: Result = [(xp.nonzero(m[3:])[0], np.flatnonzero(mask[3:]))]
+    for dtype in ("int8", "uint16", "float32", "int64"):
+        a = data(20_000, dtype=dtype)
+        x = xp.asarray(a)
+        result += [(x[m], a[mask]), (x[1:][m[:-1]], a[1:][mask[:-1]])]
+    c = data(20_000).astype("complex128")
+    return [*result, (xp.asarray(c)[m], c[mask])]
+
+
 def templates_of(key: KernelKey) -> set[str]:
     """Return the templates that a kernel uses."""
     if isinstance(key, MapKey):
@@ -398,7 +470,8 @@ def templates_of(key: KernelKey) -> set[str]:
         found |= {f"input {o.mode}" for o in key.operands}
         flat = key.ndim == 1 and all(o.mode in ("flat", "scalar") for o in key.operands)
         form = "flat" if flat and all(o.mode == "flat" for o in key.outputs) else "strided"
-        kind = "rows" if key.rows else "vector" if key.vector > 1 else "scalar"
+        kind = "vector" if key.vector > 1 else "scalar"
+        kind = "rows" if key.rows else "spread" if key.spread else kind
         found.add(f"map {form} {kind}")
         found |= {"scatter"} if any(o.indices for o in key.outputs) else set()
         found |= {"gather"} if any(isinstance(i, Gather) for i in key.body) else set()
@@ -406,7 +479,7 @@ def templates_of(key: KernelKey) -> set[str]:
         return found | ({"several outputs"} if len(key.outputs) > 1 else set())
     if isinstance(key, BoxKey):
         found = {"box stepped" if any(key.stepped) else "box"}
-        found |= {"box rows"} if key.inside.rows else set()
+        found.add("box rows" if key.inside.rows else "box spread")
         return found | ({"box whole axis"} if any(key.whole) else set())
     if isinstance(key, ReduceKey):
         split = " split" if key.split else ""
@@ -422,15 +495,19 @@ def templates_of(key: KernelKey) -> set[str]:
 
 TEMPLATES = {
     "map flat vector", "map flat scalar",
-    "map strided vector", "map strided scalar", "map strided rows",
+    "map flat rows", "map strided vector", "map strided scalar", "map strided rows",
+    "map strided spread",
     "input flat", "input scalar", "input run", "input repeat", "input each",
     "output flat", "output run", "output each", "several outputs", "index", "gather", "scatter",
-    "box", "box stepped", "box whole axis", "box rows",
+    "box", "box stepped", "box whole axis", "box rows", "box spread",
     "row 4", "row 32", "row 256", "row 256 split", "row vector", "row vector ragged",
     "column 4", "column 32", "column 256", "column 256 split",
     "passes 4", "passes 32", "passes 256", "passes input run", "passes input each",
     "passes output run", "passes output each", "passes output row",
-    "lz_scan_short", "lz_scan_long", "lz_transpose",
+    "lz_scan_small", "lz_scan_rows", "lz_scan_long", "lz_scan_walk", "lz_scan_columns",
+    "lz_scan_long_columns", "lz_transpose",
+    "lz_join_long", "lz_join_short",
     "lz_sort_warp", "lz_sort_block", "lz_sort_count", "lz_sort_plan", "lz_sort_pass",
-    "lz_run_count", "lz_run_offsets", "lz_run_emit", "lz_searchsorted", "lz_isin",
+    "lz_run_flags", "lz_run_values", "lz_run_positions", "lz_run_inverse",
+    "lz_searchsorted", "lz_isin",
 }  # fmt: skip

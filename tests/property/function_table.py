@@ -441,10 +441,9 @@ def diff(x: Any, **kwargs: Any) -> Any:
     return np.diff(x, **kwargs)
 
 
-_INITIAL = "at the call with `include_initial=True`"
 STATISTICAL: dict[str, Row] = {
-    "cumulative_prod": Row(_cumulative, None, close, note=_INITIAL),
-    "cumulative_sum": Row(_cumulative, None, total, note=_INITIAL),
+    "cumulative_prod": Row(_cumulative, None, close),
+    "cumulative_sum": Row(_cumulative, None, total),
     "max": Row(_reduction("iuf", empty=False), None, equal),
     "mean": Row(_reduction("fc", special=""), None, total),
     "min": Row(_reduction("iuf", empty=False), None, equal),

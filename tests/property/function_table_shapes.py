@@ -168,6 +168,8 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     return tuple(np.broadcast_arrays(*arrays))
 
 
+_CHECKED = "indices on the device: the error flag is read with the result"
+
 MANIPULATION: dict[str, Row] = {
     "broadcast_arrays": Row(_broadcast_arrays, broadcast_arrays, same, "view"),
     "broadcast_shapes": Row(_broadcast_shapes, None, metadata, "metadata"),
@@ -182,10 +184,8 @@ MANIPULATION: dict[str, Row] = {
     "roll": Row(_roll, None, same, "at the call"),
     "squeeze": Row(_squeeze, None, same, "view"),
     "stack": Row(_stack, None, same, "at the call"),
-    "take": Row(_take, None, same, "lazy", 1, note="the error flag of indices on the device"),
-    "take_along_axis": Row(
-        _take_along_axis, None, same, "lazy", 1, note="the error flag of indices on the device"
-    ),
+    "take": Row(_take, None, same, "lazy", note=_CHECKED),
+    "take_along_axis": Row(_take_along_axis, None, same, "lazy", note=_CHECKED),
     "tile": Row(_tile),
     "unstack": Row(_unstack, None, same, "view"),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 import lazyarr as xp
 from lazyarr import _config
 from lazyarr.codegen.order import FINAL_LANES, combination_order
+from lazyarr.graph.geometry import is_trailing
 
 Shape = tuple[int, ...]
 
@@ -117,7 +117,7 @@ def ordered_sum(array: Any, axes: Shape) -> Any:
     flat = np.ascontiguousarray(array.transpose([*keep, *axes])).reshape(results, elements)
     if elements == 0 or results == 0:
         return np.zeros(kept_shape, array.dtype)
-    order = combination_order(results, elements)
+    order = combination_order(results, elements, is_trailing(array.shape, axes))
     with np.errstate(all="ignore"):
         parts = [
             _lanes(part, order.lanes)
@@ -143,12 +143,12 @@ def _lanes(rows: Any, lanes: int) -> Any:
 @contextmanager
 def eager(on: bool = True) -> Iterator[None]:
     """Run as under ``LAZYARR_EAGER=1``."""
-    before = _config.config
-    _config.config = replace(before, eager=on)
+    before = _config.EAGER[0]
+    _config.EAGER[0] = on
     try:
         yield
     finally:
-        _config.config = before
+        _config.EAGER[0] = before
 
 
 def namespace_function(name: str) -> Any:

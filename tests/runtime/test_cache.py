@@ -196,6 +196,7 @@ def test_config_reads_every_variable() -> None:
             "LAZYARR_CACHE_SIZE": "512MiB",
             "LAZYARR_EAGER": "1",
             "LAZYARR_CXX": "g++-12",
+            "LAZYARR_DEBUG": "1",
             "LAZYARR_SIM": "1",
             "LAZYARR_PINNED_BUDGET": "2g",
         }
@@ -208,6 +209,7 @@ def test_config_reads_every_variable() -> None:
         cache_size=512 << 20,
         eager=True,
         cxx="g++-12",
+        debug=True,
         sim=True,
         pinned_budget=2 << 30,
     )
@@ -225,6 +227,7 @@ def test_config_defaults() -> None:
     [
         ("LAZYARR_CACHE", "maybe"),
         ("LAZYARR_COMPILER", "gcc"),
+        ("LAZYARR_DEBUG", "yep"),
         ("LAZYARR_CACHE_SIZE", "-1"),
         ("LAZYARR_PINNED_BUDGET", "G"),
     ],

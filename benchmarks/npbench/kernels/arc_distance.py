@@ -1,15 +1,10 @@
-"""The arc between points on a sphere, pair by pair."""
-
-from __future__ import annotations
-
-from typing import Any
+"""Distances on the sphere between pairs of points."""
 
 
-def arc_distance(theta_1: Any, phi_1: Any, theta_2: Any, phi_2: Any) -> Any:
-    """Return the angles, by the haversine formula."""
+def arc_distance(theta_1, phi_1, theta_2, phi_2):
     xp = theta_1.__array_namespace__()
-    haversine = (
+    temp = (
         xp.sin((theta_2 - theta_1) / 2) ** 2
         + xp.cos(theta_1) * xp.cos(theta_2) * xp.sin((phi_2 - phi_1) / 2) ** 2
     )
-    return 2 * xp.atan2(xp.sqrt(haversine), xp.sqrt(1 - haversine))
+    return 2 * (xp.atan2(xp.sqrt(temp), xp.sqrt(1 - temp)))

@@ -1,61 +1,32 @@
-"""The Mandelbrot set: steps of the points that have not escaped, picked by a mask."""
-
-from __future__ import annotations
-
-from typing import Any
-
-import lazyarr
+"""Mandelbrot set: points that diverged are masked."""
 
 
-def mandelbrot(
-    xmin: float,
-    xmax: float,
-    ymin: float,
-    ymax: float,
-    xn: int,
-    yn: int,
-    maxiter: int,
-    horizon: float = 2.0,
-    *,
-    xp: Any = lazyarr,
-) -> tuple[Any, Any]:
-    """Return the last value of each point and the step in which it was reached.
-
-    No argument is an array, so ``xp`` is the namespace, and the arrays are on its default device.
-    """
-    x = xp.linspace(xmin, xmax, xn, dtype=xp.float64)
-    y = xp.linspace(ymin, ymax, yn, dtype=xp.float64)
-    c = x + y[:, None] * 1j
-    steps = xp.zeros(c.shape, dtype=xp.int64)
-    z = xp.zeros(c.shape, dtype=xp.complex128)
+def mandelbrot(xmin, xmax, ymin, ymax, xn, yn, maxiter, horizon=2.0, *, xp):
+    X = xp.linspace(xmin, xmax, xn, dtype=xp.float64)
+    Y = xp.linspace(ymin, ymax, yn, dtype=xp.float64)
+    C = X + Y[:, None] * 1j
+    steps = xp.zeros(C.shape, dtype=xp.int64)
+    Z = xp.zeros(C.shape, dtype=xp.complex128)
     for n in range(maxiter):
-        inside = xp.abs(z) < horizon
+        inside = xp.abs(Z) < horizon
         steps[inside] = n
-        z[inside] = z[inside] ** 2 + c[inside]
-    steps[steps == maxiter - 1] = 0
-    return z, steps
+        Z[inside] = Z[inside] ** 2 + C[inside]
+    last = steps == maxiter - 1
+    steps[last] = 0
+    return Z, steps
 
 
-def rewritten(
-    xmin: float,
-    xmax: float,
-    ymin: float,
-    ymax: float,
-    xn: int,
-    yn: int,
-    maxiter: int,
-    horizon: float = 2.0,
-    *,
-    xp: Any = lazyarr,
-) -> tuple[Any, Any]:
-    """Return the same; points that have escaped keep their value by ``where``."""
-    x = xp.linspace(xmin, xmax, xn, dtype=xp.float64)
-    y = xp.linspace(ymin, ymax, yn, dtype=xp.float64)
-    c = x + y[:, None] * 1j
-    steps = xp.zeros(c.shape, dtype=xp.int64)
-    z = xp.zeros(c.shape, dtype=xp.complex128)
+def rewritten(xmin, xmax, ymin, ymax, xn, yn, maxiter, horizon=2.0, *, xp):
+    """All points, without selecting them: no count is read."""
+    X = xp.linspace(xmin, xmax, xn, dtype=xp.float64)
+    Y = xp.linspace(ymin, ymax, yn, dtype=xp.float64)
+    C = X + Y[:, None] * 1j
+    steps = xp.zeros(C.shape, dtype=xp.int64)
+    Z = xp.zeros(C.shape, dtype=xp.complex128)
     for n in range(maxiter):
-        inside = xp.abs(z) < horizon
+        inside = xp.abs(Z) < horizon
         steps = xp.where(inside, n, steps)
-        z = xp.where(inside, z * z + c, z)
-    return z, xp.where(steps == maxiter - 1, 0, steps)
+        Z = xp.where(inside, Z**2 + C, Z)
+    last = steps == maxiter - 1
+    steps = xp.where(last, 0, steps)
+    return Z, steps

@@ -1,43 +1,31 @@
-"""A bottleneck block of ResNet-50: three convolutions with batch normalization, and the residue."""
+"""A basic block of a residual network."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from benchmarks.npbench.kernels._layers import batchnorm2d, conv2d, conv2d_by_shifts, relu
+from benchmarks.npbench.kernels import layers
+from benchmarks.npbench.kernels.layers import relu
 
 
-def resnet_basicblock(input: Any, conv1: Any, conv2: Any, conv3: Any) -> Any:
-    """Return the block's output; the convolutions place by place."""
+def _batchnorm2d(x, eps=1e-5):
+    xp = x.__array_namespace__()
+    mean = xp.mean(x, axis=0, keepdims=True)
+    std = xp.std(x, axis=0, keepdims=True)
+    return (x - mean) / xp.sqrt(std + eps)
+
+
+def _block(conv2d, input, conv1, conv2, conv3):
     xp = input.__array_namespace__()
     batch, height, width, _ = input.shape
-    padded = xp.zeros(
-        (batch, height + 2, width + 2, conv1.shape[3]), dtype=xp.float64, device=input.device
-    )
+    padded = xp.zeros((batch, height + 2, width + 2, conv1.shape[3]), dtype=xp.float64)
     padded[:, 1:-1, 1:-1, :] = conv2d(input, conv1)
-    x = batchnorm2d(padded)
-    x = relu(x)
-    x = conv2d(x, conv2)
-    x = batchnorm2d(x)
-    x = relu(x)
-    x = conv2d(x, conv3)
-    x = batchnorm2d(x)
+    x = relu(_batchnorm2d(padded))
+    x = relu(_batchnorm2d(conv2d(x, conv2)))
+    x = _batchnorm2d(conv2d(x, conv3))
     return relu(x + input)
 
 
-def rewritten(input: Any, conv1: Any, conv2: Any, conv3: Any) -> Any:
-    """Return the same; a convolution is a matrix product for each place of the weights."""
-    xp = input.__array_namespace__()
-    batch, height, width, _ = input.shape
-    padded = xp.zeros(
-        (batch, height + 2, width + 2, conv1.shape[3]), dtype=xp.float64, device=input.device
-    )
-    padded[:, 1:-1, 1:-1, :] = conv2d_by_shifts(input, conv1)
-    x = batchnorm2d(padded)
-    x = relu(x)
-    x = conv2d_by_shifts(x, conv2)
-    x = batchnorm2d(x)
-    x = relu(x)
-    x = conv2d_by_shifts(x, conv3)
-    x = batchnorm2d(x)
-    return relu(x + input)
+def resnet_basicblock(input, conv1, conv2, conv3):
+    return _block(layers.conv2d, input, conv1, conv2, conv3)
+
+
+def rewritten(input, conv1, conv2, conv3):
+    """Convolutions over all places at once."""
+    return _block(layers.conv2d_at_once, input, conv1, conv2, conv3)

@@ -43,6 +43,10 @@ class SimEvent:
     def synchronize(self) -> None:
         """Return at once."""
 
+    def done(self) -> bool:
+        """Whether it lies in the past: always."""
+        return True
+
     def milliseconds_since(self, earlier: SimEvent) -> float:
         """Return the milliseconds between the two events."""
         return (self._seconds - earlier._seconds) * 1e3
@@ -216,6 +220,9 @@ class SimBackend:
     def memory_info(self) -> MemoryInfo:
         """Return what is allocated; ``pooled`` includes freed blocks kept to show late uses."""
         return self._pool.info()
+
+    def copy_rate(self) -> None:
+        """Return None: kernels that are checked access by access have no ceiling."""
 
     def free_cached(self) -> None:
         """Give the freed blocks back to the system."""

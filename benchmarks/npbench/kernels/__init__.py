@@ -1,0 +1,1 @@
+"""npbench's computations in array-API code, a file each; see ``benchmarks.npbench``."""
