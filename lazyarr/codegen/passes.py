@@ -9,6 +9,7 @@ from memory once: it stays in registers where it is short enough (``held``), and
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 
 from .. import _dtypes as dt
 from .emit import (
@@ -22,7 +23,15 @@ from .emit import (
     with_prelude,
 )
 from .key import Apply, Index, Load, Param, PassesKey, Reduced
-from .reduce import ROW_BLOCK, accumulator_types, accumulators, exchange_box, row_tree
+from .reduce import (
+    ROW_BLOCK,
+    accumulator_types,
+    accumulators,
+    exchange_box,
+    row_tree,
+    strided_loop,
+    together,
+)
 
 _DEAR = 10  # the cost from which an instruction is kept rather than computed again
 
@@ -327,19 +336,19 @@ def _walk(
     loads = _loads(key, chosen)
     v = key.vector
     names = [f"x{j}" for j in loads] + [f"y{j}" for j in outputs]
-    if v == 1:
-        out.add("#pragma unroll 4")
-        out.add(f"for (I k = lane; k < K; k += {key.lanes}) {{")
+    batch = together([key.body[n] for n in sorted(chosen)], len(names), key.lanes, v)
+
+    def element() -> None:
         _element(out, key, chosen, "k", names)
         each("k", "0", False)
+
+    out.add("{")
+    if v == 1:
+        strided_loop(out, "lane", key.lanes, 1, "K", batch, element)
         out.add("}")
         return
-    out.add("{")
-    out.add(f"I k = lane * {v};")
-    out.add("#pragma unroll 4")
-    out.add(f"for (; k + {v} <= K; k += {key.lanes}) {{")
-    _vector(out, key, chosen, each, outputs)
-    out.add("}")
+    vector = partial(_vector, out, key, chosen, each, outputs)
+    strided_loop(out, f"lane * {v}", key.lanes, v, "K", batch, vector)
     if key.ragged:
         out.add(f"for (int u = 0; u < {v} && k + u < K; ++u) {{")
         _element(out, key, chosen, "k + u", names)

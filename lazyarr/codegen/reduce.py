@@ -9,6 +9,7 @@ back to zero by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .. import _dtypes as dt
@@ -22,7 +23,7 @@ from .emit import (
     split_index,
     with_prelude,
 )
-from .key import Index, ReduceKey
+from .key import Index, Instruction, ReduceKey
 from .order import FINAL_LANES
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 ROW_BLOCK = 256
 SMALL_BLOCK = 64
 COLUMNS = 32
+_MOST_UNROLLED = 160  # instructions
 ACCUMULATOR_BYTES = 16  # the widest, a pair or a complex128: LzBox of codegen.cuh
 
 
@@ -60,10 +62,37 @@ def row_groups(key: ReduceKey) -> int:
     return row_block(key) * key.vector // key.lanes
 
 
-def unrolled(key: ReduceKey) -> int:
-    """Return how many vectors of the row schedule are in flight: up to 8 of one operand."""
-    runs = sum(o.mode != "scalar" for o in key.operands)
-    return max(1, 8 // max(runs, 1))
+def together(body: Sequence[Instruction], operands: int, lanes: int, vector: int) -> int:
+    """Return how many iterations of a walk go together, so that their loads are in flight at once.
+
+    About 8 vectors, and no more code than a compiler likes.
+    """
+    most = 8 if lanes > 32 else 4
+    return max(1, min(most // max(operands, 1), _MOST_UNROLLED // (vector * max(len(body), 1))))
+
+
+def strided_loop(
+    out: Text, start: str, step: int, width: int, last: str, batch: int, body: Callable[[], None]
+) -> None:
+    """Write a loop of ``k`` from ``start`` by ``step`` while ``width`` elements fit up to ``last``.
+
+    ``body`` writes what is done at ``k``. Between the iterations of a batch nothing is tested: a
+    test would keep a load behind the ones before it.
+    """
+    out.add(f"I k = {start};")
+    if batch == 1:
+        out.add(f"for (; k + {width} <= {last}; k += {step}) {{")
+        body()
+        out.add("}")
+        return
+    out.add("const auto visit = [&](const I k) {")
+    body()
+    out.add("};")
+    out.add(f"for (; k + {width + (batch - 1) * step} <= {last}; k += {batch * step}) {{")
+    out.add("#pragma unroll")
+    out.add(f"for (int t = 0; t < {batch}; ++t) visit(k + t * {step});")
+    out.add("}")
+    out.add(f"for (; k + {width} <= {last}; k += {step}) visit(k);")
 
 
 def emit_reduce(key: ReduceKey) -> str:
@@ -201,16 +230,22 @@ def _row(out: Text, key: ReduceKey) -> None:
 
 def _row_loop(out: Text, key: ReduceKey) -> None:
     v = key.vector
-    runs = [k for k, o in enumerate(key.operands) if o.mode == "run"]
+    batch = together(key.body, sum(o.mode != "scalar" for o in key.operands), key.lanes, v)
     if v == 1:
-        out.add(f"#pragma unroll {unrolled(key)}")
-        out.add(f"for (I k = first + lane; k < last; k += {key.lanes}) {{")
-        _element(out, key, "k", "0")
-        out.add("}")
+        element = partial(_element, out, key, "k", "0")
+        strided_loop(out, "first + lane", key.lanes, 1, "last", batch, element)
         return
-    out.add(f"I k = first + lane * {v};")
-    out.add(f"#pragma unroll {unrolled(key)}")
-    out.add(f"for (; k + {v} <= last; k += {key.lanes}) {{")
+    strided_loop(out, f"first + lane * {v}", key.lanes, v, "last", batch, lambda: _vector(out, key))
+    if key.ragged:
+        out.add(f"for (int u = 0; u < {v} && k + u < last; ++u) {{")
+        _element(out, key, "k + u", "u")
+        out.add("}")
+
+
+def _vector(out: Text, key: ReduceKey) -> None:
+    """Combine a vector of elements of result m, from ``k`` on."""
+    v = key.vector
+    runs = [k for k, o in enumerate(key.operands) if o.mode == "run"]
     names = [f"ck{d}" for d in range(key.reduced)]
     split_index(out, "(U)k", names, [f"k{d}" for d in range(key.reduced)], key.wide)
     for j, o in enumerate(key.operands):
@@ -235,11 +270,6 @@ def _row_loop(out: Text, key: ReduceKey) -> None:
     out.add(f"for (int u = 0; u < {v}; ++u) {{")
     _combine_body(out, key, load, place, "k + u", "u")
     out.add("}")
-    out.add("}")
-    if key.ragged:
-        out.add(f"for (int u = 0; u < {v} && k + u < last; ++u) {{")
-        _element(out, key, "k + u", "u")
-        out.add("}")
 
 
 def row_tree(
@@ -303,16 +333,21 @@ def _row_final(out: Text, key: ReduceKey) -> None:
         out.add(f"A{r} fin{r}[{own}];")
         out.add("#pragma unroll")
         out.add(f"for (int u = 0; u < {own}; ++u) fin{r}[u] = {spec.identity};")
-    out.add(f"#pragma unroll {max(1, 8 // own)}")
-    out.add(f"for (I j = threadIdx.x; j < chunks; j += {FINAL_LANES}) {{")
-    out.add("#pragma unroll")
-    out.add(f"for (int u = 0; u < {own}; ++u) {{")
-    out.add(f"if (j + u * {block} < chunks) {{")
-    for r, _ in enumerate(key.reductions):
-        place = f"m * chunks + j + u * {block}"
-        out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[{place}]);")
-    out.add("}")
-    out.add("}")
+
+    def lanes(test: bool) -> None:
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {own}; ++u) {{")
+        out.add(f"const I p = k + u * {block} + threadIdx.x;")
+        out.add("if (p < chunks) {" if test else "{")
+        for r, _ in enumerate(key.reductions):
+            out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[m * chunks + p]);")
+        out.add("}")
+        out.add("}")
+
+    out.add("{")
+    batch = max(1, 8 // own)
+    strided_loop(out, "0", FINAL_LANES, FINAL_LANES, "chunks", batch, lambda: lanes(test=False))
+    lanes(test=True)
     out.add("}")
     fold_lanes(out, range(len(key.reductions)), own, "fin")
     row_tree(out, range(len(key.reductions)), block, "fin", 1, block)
@@ -345,19 +380,20 @@ def _column(out: Text, key: ReduceKey) -> None:
     _base(out, key)
     out.add("const I first = c * length;")
     out.add("const I last = c + 1 < chunks ? first + length : K;")
-    out.add("I k0 = first;")
-    if own <= 4:
-        out.add("#pragma unroll 2")
-    out.add(f"for (; k0 + {key.lanes} <= last; k0 += {key.lanes}) {{")
+
+    def lanes() -> None:
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {own}; ++u) {{")
+        _element(out, key, f"k + u * {rows} + y", "u")
+        out.add("}")
+
+    operands = sum(o.mode != "scalar" for o in key.operands)
+    batch = together(key.body, own * operands, 256, 1)
+    strided_loop(out, "first", key.lanes, key.lanes, "last", batch, lanes)
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {own}; ++u) {{")
-    _element(out, key, f"k0 + u * {rows} + y", "u")
-    out.add("}")
-    out.add("}")
-    out.add("#pragma unroll")
-    out.add(f"for (int u = 0; u < {own}; ++u) {{")
-    out.add(f"if (k0 + u * {rows} + y < last) {{")
-    _element(out, key, f"k0 + u * {rows} + y", "u")
+    out.add(f"if (k + u * {rows} + y < last) {{")
+    _element(out, key, f"k + u * {rows} + y", "u")
     out.add("}")
     out.add("}")
     out.add("}")
