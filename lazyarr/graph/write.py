@@ -2,8 +2,8 @@
 
 A write names a cell, a view V of it and a right side R whose operands were captured at the call.
 
-1. V is the whole cell, in order: the cell is re-pointed to R; nothing runs. R is copied by the
-   kernel that computes it, or not at all where nobody else has the value that it copies.
+1. V is the whole cell, in order: the cell is re-pointed to R; nothing runs. A pending R of the
+   same dtype is not copied: each cell that holds it is a reader to the others.
 2. Otherwise the write runs now, and stores R in place, in the kernel that computes it, unless
 
    - R reads the old buffer at other elements than V (a hazard), or
@@ -113,27 +113,10 @@ def right_side(dtype: DType, shape: Shape, right: Value, right_view: View) -> Va
 
 
 def _passes_on(root: Value) -> bool:
-    """Whether ``root`` is a pending value as it is, which nobody but ``root`` holds."""
+    """Whether ``root`` only copies a pending value as it is: then two cells may hold that one."""
     if root.reads is not None or root.args[0].real is not None:
         return False
-    same = root.spec is cast_spec(root.dtype, root.dtype)
-    return same and _first_operand(root) <= _OPERAND_ALONE
-
-
-def _first_operand(root: Value) -> int:
-    return sys.getrefcount(root.args[0])
-
-
-def _operand_alone() -> int:
-    """Return the count for an operand that only its node holds."""
-    shape: Shape = (1,)
-    root = right_side(
-        np.dtype("bool"), shape, const(0, np.dtype("bool"), shape, CPU), contiguous(shape)
-    )
-    return _first_operand(root)
-
-
-_OPERAND_ALONE: Final = _operand_alone()
+    return root.spec is cast_spec(root.dtype, root.dtype)
 
 
 def bound(value: Value) -> None:
