@@ -718,8 +718,8 @@ def _squares(dtype: DType, exponent: Any) -> bool:
     """Whether a power is a square: a multiplication is exacter than ``pow``, and much faster."""
     kind = dtype.kind
     if type(exponent) is int:
-        return exponent == 2 and kind in "iuf"
-    return type(exponent) is float and exponent == 2.0 and kind == "f"
+        return exponent == 2 and kind in "iufc"
+    return type(exponent) is float and exponent == 2.0 and kind in "fc"
 
 
 def in_place(op: Op, x: Array, y: Any) -> Any:

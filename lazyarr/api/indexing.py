@@ -511,13 +511,12 @@ def _scatter(x: Array, plan: Plan, value: Any) -> None:
 
 def _check_on_device(plan: Plan) -> None:
     """Raise IndexError before anything is written, by a reduction over device-computed indices."""
-    for index, size, axis, good in _index_bounds(plan):
-        if good or index.size == 0:
-            continue
-        low, high = smallest(index), largest(index)
-        evaluate.force([low._cell.value, high._cell.value], "index check")
-        for bound in (low, high):
-            number = int(control_scalar(bound, "index check"))
+    checked = [bounds for bounds in _index_bounds(plan) if not bounds[3] and bounds[0].size]
+    ends = [(smallest(index), largest(index)) for index, _, _, _ in checked]
+    evaluate.force([end._cell.value for pair in ends for end in pair], "index check")
+    for pair, (_, size, axis, _) in zip(ends, checked, strict=True):
+        for end in pair:
+            number = int(control_scalar(end, "index check"))
             if not -size <= number < size:
                 raise IndexError(
                     f"index {number} is out of bounds for axis {axis} with size {size}"

@@ -2,7 +2,8 @@
 
 A write names a cell, a view V of it and a right side R whose operands were captured at the call.
 
-1. V is the whole cell, in order: the cell is re-pointed to R; nothing runs.
+1. V is the whole cell, in order: the cell is re-pointed to R; nothing runs. A pending R of the
+   same dtype is not copied: each cell that holds it is a reader to the others.
 2. Otherwise the write runs now, and stores R in place, in the kernel that computes it, unless
 
    - R reads the old buffer at other elements than V (a hazard), or
@@ -74,6 +75,8 @@ def write(cell: Cell, view: View, root: Value) -> None:
         if storage is not None and storage.host_open:
             _write_open(old, view, root)
         elif is_full(view, old.size) and not shared:
+            if _passes_on(root):
+                root = root.args[0]
             cell.value = root
             bound(root)
         else:
@@ -107,6 +110,13 @@ def right_side(dtype: DType, shape: Shape, right: Value, right_view: View) -> Va
         shape,
         right.device,
     )
+
+
+def _passes_on(root: Value) -> bool:
+    """Whether ``root`` only copies a pending value as it is: then two cells may hold that one."""
+    if root.reads is not None or root.args[0].real is not None:
+        return False
+    return root.spec is cast_spec(root.dtype, root.dtype)
 
 
 def bound(value: Value) -> None:

@@ -383,6 +383,14 @@ def test_division_at_the_ends_of_the_range(device: str) -> None:
     assert cmath.isnan(complex(np.asarray(xp.asarray([0j]) / xp.asarray([0j]))[0]))
 
 
+def test_a_power_of_two_is_a_square(kernel_device: str) -> None:
+    z = xp.asarray([1 + 2j, -3 + 1j])
+    for two in (2, 2.0):
+        assert "square" in xp.explain(z**two)
+        np.testing.assert_array_equal(np.asarray(z**two), [-3 + 4j, 8 - 6j])
+    assert "pow" in xp.explain(z**3)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_powers(device: str, dtype: Any) -> None:
     z = xp.asarray([1 + 2j, -3 + 1j, 0j, 2 + 0j], dtype=dtype)

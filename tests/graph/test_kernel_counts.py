@@ -223,3 +223,74 @@ def test_a_write_costs_no_more_than_it_did(
     assert counts.launches <= launches
     assert (counts.h2d, counts.d2h, counts.control) == (0, 0, 0)
     np.testing.assert_array_equal(np.asarray(m), want)
+
+
+def product(m: Any) -> Any:
+    return m @ m.T
+
+
+def totals(m: Any) -> Any:
+    return m.__array_namespace__().sum(m, axis=1, keepdims=True)
+
+
+def reshaped(m: Any) -> Any:
+    return m.__array_namespace__().reshape(m.T @ m, (4, 25))
+
+
+@pytest.mark.parametrize(("make", "launches"), [(product, 0), (totals, 1), (reshaped, 0)])
+def test_a_whole_write_of_a_fresh_result_copies_nothing(
+    kernel_device: str, make: Callable[[Any], Any], launches: int
+) -> None:
+    (m,) = on_device(ROWS)
+    want = make(ROWS)
+    out = xp.zeros(want.shape)
+    xp.evaluate(out)
+    xp.stats(reset=True)
+    out[...] = make(m)
+    xp.evaluate(out)
+    assert xp.stats().launches == launches
+    np.testing.assert_allclose(np.asarray(out), want, rtol=1e-12)
+    out[:2] = 0.0
+    np.testing.assert_allclose(np.asarray(out)[2:], want[2:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [product, reshaped])
+def test_a_whole_write_of_a_result_in_use_leaves_it_alone(
+    kernel_device: str, make: Callable[[Any], Any]
+) -> None:
+    (m,) = on_device(ROWS)
+    want = make(ROWS)
+    out = xp.zeros(want.shape)
+    held = make(m)
+    out[...] = held
+    xp.evaluate(out, held)
+    exported = xp.from_dlpack(out)
+    exported[:2] = 0.0
+    part = make(m)
+    seen = part[1:]
+    out2 = xp.zeros(want.shape)
+    out2[...] = part
+    del part
+    out2[...] += 1.0
+    np.testing.assert_allclose(np.asarray(held), want, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(seen), want[1:], rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(out2), want + 1.0, rtol=1e-12)
+    assert not np.asarray(out)[:2].any()
+    np.testing.assert_allclose(np.asarray(out)[2:], want[2:], rtol=1e-12)
+
+
+def test_indices_of_a_write_are_checked_at_once(kernel_device: str) -> None:
+    m, picks = on_device(ROWS, PICKS)
+    shape = (picks + 0, picks % 3)
+    xp.evaluate(*shape)
+    with xp.trace() as events:
+        m[shape] = 2.0
+    checks = [e for e in events if e.cause == "index check"]
+    assert [e.kind for e in checks].count("evaluate") == 1
+    assert [e.kind for e in checks].count("kernel") == 1
+    want = ROWS.copy()
+    want[PICKS, PICKS % 3] = 2.0
+    np.testing.assert_array_equal(np.asarray(m), want)
+    with pytest.raises(IndexError, match="index 11 is out of bounds for axis 1 with size 10"):
+        m[shape[1], shape[0]] = 3.0
+    np.testing.assert_array_equal(np.asarray(m), want)

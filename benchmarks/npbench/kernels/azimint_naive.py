@@ -4,7 +4,7 @@
 def azimint_naive(data, radius, npt):
     xp = data.__array_namespace__()
     rmax = xp.max(radius)
-    res = xp.zeros(npt, dtype=xp.float64)
+    res = xp.zeros(npt, dtype=xp.float64, device=data.device)
     for i in range(npt):
         r1 = rmax * i / npt
         r2 = rmax * (i + 1) / npt
@@ -18,7 +18,7 @@ def rewritten(data, radius, npt):
     """Sums over all values, without selecting them: no count is read."""
     xp = data.__array_namespace__()
     rmax = xp.max(radius)
-    res = xp.zeros(npt, dtype=xp.float64)
+    res = xp.zeros(npt, dtype=xp.float64, device=data.device)
     for i in range(npt):
         r1 = rmax * i / npt
         r2 = rmax * (i + 1) / npt

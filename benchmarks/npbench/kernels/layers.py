@@ -16,11 +16,12 @@ def conv2d(input, weights):
     xp = input.__array_namespace__()
     K = weights.shape[0]
     height, width = input.shape[1] - K + 1, input.shape[2] - K + 1
-    output = xp.empty((input.shape[0], height, width, weights.shape[3]), dtype=xp.float32)
+    shape = (input.shape[0], height, width, weights.shape[3])
+    output = xp.empty(shape, dtype=xp.float32, device=input.device)
     for i in range(height):
         for j in range(width):
             patch = input[:, i : i + K, j : j + K, :, None] * weights[None, :, :, :, :]
-            output[:, i, j, :] = xp.astype(xp.sum(patch, axis=(1, 2, 3)), xp.float32)
+            output[:, i, j, :] = xp.astype(xp.sum(patch, axis=(1, 2, 3)), xp.float32, copy=False)
     return output
 
 
@@ -39,7 +40,8 @@ def conv2d_at_once(input, weights):
 def maxpool2d(x):
     xp = x.__array_namespace__()
     height, width = x.shape[1] // 2, x.shape[2] // 2
-    output = xp.empty((x.shape[0], height, width, x.shape[3]), dtype=x.dtype)
+    shape = (x.shape[0], height, width, x.shape[3])
+    output = xp.empty(shape, dtype=x.dtype, device=x.device)
     for i in range(height):
         for j in range(width):
             output[:, i, j, :] = xp.max(x[:, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2, :], axis=(1, 2))

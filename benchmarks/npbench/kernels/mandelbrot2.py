@@ -14,14 +14,28 @@ def mandelbrot(xmin, xmax, ymin, ymax, xn, yn, itermax, horizon=2.0, *, xp):
     for i in range(itermax):
         if Z.shape[0] == 0:
             break
-        Z = Z * Z
-        Z = Z + C
+        Z *= Z
+        Z += C
         gone = xp.abs(Z) > horizon
-        at = Xi[gone], Yi[gone]
-        N_[at] = i + 1
-        Z_[at] = Z[gone]
+        N_[Xi[gone], Yi[gone]] = i + 1
+        Z_[Xi[gone], Yi[gone]] = Z[gone]
         left = xp.logical_not(gone)
         Z = Z[left]
         Xi, Yi = Xi[left], Yi[left]
         C = C[left]
     return Z_.T, N_.T
+
+
+def rewritten(xmin, xmax, ymin, ymax, xn, yn, itermax, horizon=2.0, *, xp):
+    """All points in every step, without selecting them: no count is read."""
+    X = xp.linspace(xmin, xmax, xn, dtype=xp.float64)
+    Y = xp.linspace(ymin, ymax, yn, dtype=xp.float64)
+    C = X[:, None] + Y * 1j
+    steps = xp.zeros(C.shape, dtype=xp.int64)
+    Z = xp.zeros(C.shape, dtype=xp.complex128)
+    for i in range(itermax):
+        inside = steps == 0
+        Z = xp.where(inside, Z * Z + C, Z)
+        gone = xp.logical_and(inside, xp.abs(Z) > horizon)
+        steps = xp.where(gone, i + 1, steps)
+    return xp.where(steps == 0, 0, Z).T, steps.T

@@ -14,7 +14,8 @@ def _batchnorm2d(x, eps=1e-5):
 def _block(conv2d, input, conv1, conv2, conv3):
     xp = input.__array_namespace__()
     batch, height, width, _ = input.shape
-    padded = xp.zeros((batch, height + 2, width + 2, conv1.shape[3]), dtype=xp.float64)
+    shape = (batch, height + 2, width + 2, conv1.shape[3])
+    padded = xp.zeros(shape, dtype=xp.float64, device=input.device)
     padded[:, 1:-1, 1:-1, :] = conv2d(input, conv1)
     x = relu(_batchnorm2d(padded))
     x = relu(_batchnorm2d(conv2d(x, conv2)))
