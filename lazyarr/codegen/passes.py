@@ -24,10 +24,11 @@ from .emit import (
 )
 from .key import Apply, Index, Load, Param, PassesKey, Reduced
 from .reduce import (
-    ROW_BLOCK,
     accumulator_types,
     accumulators,
     exchange_box,
+    in_flight,
+    row_block,
     row_tree,
     strided_loop,
     together,
@@ -38,7 +39,7 @@ _DEAR = 10  # the cost from which an instruction is kept rather than computed ag
 
 def rows_per_block(key: PassesKey) -> int:
     """Return how many rows a block takes."""
-    return ROW_BLOCK * key.vector // key.lanes
+    return row_block(key) * key.vector // key.lanes
 
 
 def uses_index(key: PassesKey) -> bool:
@@ -144,10 +145,10 @@ def emit_passes(key: PassesKey) -> str:
     v = key.vector
     width = key.lanes // v
     accumulator_types(out, key.reductions)
-    out.add(f'extern "C" __global__ void __launch_bounds__({ROW_BLOCK})')
+    out.add(f'extern "C" __global__ void __launch_bounds__({row_block(key)})')
     out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
     if width > 32:
-        exchange_box(out, ROW_BLOCK)
+        exchange_box(out, key, row_block(key))
     out.add(f"const int lane = threadIdx.x % {width};")
     out.add(f"const int group = threadIdx.x / {width};")
     out.add(f"const I row = (I)blockIdx.x * {rows_per_block(key)} + group;")
@@ -275,7 +276,7 @@ def _reduce_pass(
             out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
 
     _walk(out, schedule, held, phase, combine, [])
-    row_tree(out, reductions, width, "acc", key.vector, ROW_BLOCK)
+    row_tree(out, reductions, width, "acc", key.vector)
     for r in reductions:
         if width > 32:
             out.add("__syncthreads();")
@@ -336,7 +337,8 @@ def _walk(
     loads = _loads(key, chosen)
     v = key.vector
     names = [f"x{j}" for j in loads] + [f"y{j}" for j in outputs]
-    batch = together([key.body[n] for n in sorted(chosen)], len(names), key.lanes, v)
+    body = [key.body[n] for n in sorted(chosen)]
+    batch = together(body, len(names), in_flight(key.lanes), v)
 
     def element() -> None:
         _element(out, key, chosen, "k", names)

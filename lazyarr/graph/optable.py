@@ -185,6 +185,7 @@ class ReduceSpec:
     op: ReduceOp
     in_dtype: DType
     acc_c_type: str
+    acc_bytes: int
     out_dtype: DType
     identity: str  # a C expression; combine(identity, x) is x, to the bit
     load: str
@@ -236,6 +237,7 @@ class ReduceOp:
             op=self,
             in_dtype=dtype,
             acc_c_type=fill_types(row.acc_c_type, acc),
+            acc_bytes=row.acc_bytes or acc.itemsize,
             out_dtype=row.out or acc,
             identity=fill_types(row.identity_for(acc), acc),
             load=fill_types(self._load(dtype, acc), acc),
