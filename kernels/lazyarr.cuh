@@ -64,13 +64,34 @@ template <> __device__ __forceinline__ double lz_inf<double>() {
     return u.value;
 }
 
-// S is the suffix of C's functions for F. Signed zeros: max(+0, -0) is +0 and min(+0, -0) is -0 in
-// either order, so that a reduction does not depend on its order.
+// Signed zeros: max(+0, -0) is +0 and min(+0, -0) is -0 in either order, so that a reduction does not
+// depend on its order. The hardware has just that in one instruction, but for float alone.
+#define LZ_EXTREMES(F)                                                                             \
+    LZ_FN F lz_max(F a, F b) { return a != a || a > b ? a : a == b && a == 0 ? a + b : b; }        \
+    LZ_FN F lz_min(F a, F b) { return a != a || a < b ? a : a == b && a == 0 ? -(-a - b) : b; }
+
+LZ_EXTREMES(double)
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+LZ_FN float lz_max(float a, float b) {
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+
+LZ_FN float lz_min(float a, float b) {
+    float c;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+#else
+LZ_EXTREMES(float)
+#endif
+
+// S is the suffix of C's functions for F.
 #define LZ_FLOAT_FUNCTIONS(F, S)                                                                   \
     LZ_FN bool lz_isinf(F x) { return fabs##S(x) == lz_inf<F>(); }                                 \
     LZ_FN bool lz_isfinite(F x) { return fabs##S(x) < lz_inf<F>(); }                               \
-    LZ_FN F lz_max(F a, F b) { return a != a || a > b ? a : a == b && a == 0 ? a + b : b; }        \
-    LZ_FN F lz_min(F a, F b) { return a != a || a < b ? a : a == b && a == 0 ? -(-a - b) : b; }    \
     LZ_FN F lz_mod(F a, F b) {                                                                     \
         F m = fmod##S(a, b);                                                                       \
         if (b == 0) return m;                                                                      \

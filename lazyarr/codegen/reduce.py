@@ -83,11 +83,6 @@ def in_flight(lanes: int) -> int:
     return 8 if lanes > 32 else 4
 
 
-def loads(key: ReduceKey) -> int:
-    """Return how many operands an element reads."""
-    return sum(o.mode != "scalar" for o in key.operands)
-
-
 def strided_loop(
     out: Text, start: str, step: int, width: int, last: str, batch: int, body: Callable[[], None]
 ) -> None:
@@ -247,7 +242,8 @@ def _row(out: Text, key: ReduceKey) -> None:
 
 def _row_loop(out: Text, key: ReduceKey) -> None:
     v = key.vector
-    batch = together(key.body, loads(key), in_flight(key.lanes), v)
+    operands = sum(o.mode != "scalar" for o in key.operands)
+    batch = together(key.body, operands, in_flight(key.lanes), v)
     if v == 1:
         element = partial(_element, out, key, "k", "0")
         strided_loop(out, "first + lane", key.lanes, 1, "last", batch, element)
@@ -374,31 +370,43 @@ def _last_block(out: Text, ticket: str, blocks: str) -> None:
 
 def _row_final(out: Text, key: ReduceKey) -> None:
     block = row_block(key)
-    own = key.lanes // block
+    _partial_results(out, key, block, "threadIdx.x", "m * chunks + p")
+    fold_lanes(out, range(len(key.reductions)), key.lanes // block, "fin")
+    row_tree(out, range(len(key.reductions)), block, "fin", 1)
+    _store_final(out, key, "threadIdx.x == 0")
+
+
+def _partial_results(out: Text, key: ReduceKey, step: int, first: str, place: str) -> None:
+    """Combine the chunks' results in the lanes of a thread: from ``first`` on, ``step`` apart."""
+    own = key.lanes // step
     out.add("__threadfence();")
     for r, (spec, _) in enumerate(key.reductions):
         out.add(f"A{r} fin{r}[{own}];")
         out.add("#pragma unroll")
         out.add(f"for (int u = 0; u < {own}; ++u) fin{r}[u] = {spec.identity};")
 
-    def lanes(test: bool) -> None:
+    def lanes(cut: bool) -> None:
         out.add("#pragma unroll")
         out.add(f"for (int u = 0; u < {own}; ++u) {{")
-        out.add(f"const I p = k + u * {block} + threadIdx.x;")
-        out.add("if (p < chunks) {" if test else "{")
+        out.add(f"I p = k + u * {step} + {first};")
+        if cut:  # chunks that are not there: the last one is read, and left out
+            out.add("const bool there = p < chunks;")
+            out.add("p = there ? p : chunks - 1;")
         for r, _ in enumerate(key.reductions):
-            out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[m * chunks + p]);")
-        out.add("}")
+            out.add(f"const A{r} e{r} = part{r}[{place}];")
+            condition = "if (there) " if cut else ""
+            out.add(f"{condition}fin{r}[u] = COMBINE{r}(fin{r}[u], e{r});")
         out.add("}")
 
     out.add("{")
     batch = max(1, 8 // own)
-    strided_loop(out, "0", key.lanes, key.lanes, "chunks", batch, lambda: lanes(test=False))
-    lanes(test=True)
+    strided_loop(out, "0", key.lanes, key.lanes, "chunks", batch, lambda: lanes(cut=False))
+    lanes(cut=True)
     out.add("}")
-    fold_lanes(out, range(len(key.reductions)), own, "fin")
-    row_tree(out, range(len(key.reductions)), block, "fin", 1)
-    out.add("if (threadIdx.x == 0) {")
+
+
+def _store_final(out: Text, key: ReduceKey, condition: str) -> None:
+    out.add(f"if ({condition}) {{")
     for r, (spec, _) in enumerate(key.reductions):
         out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
     out.add("}")
@@ -418,7 +426,7 @@ def fold_lanes(out: Text, reductions: Sequence[int], own: int, name: str) -> Non
 def _column(out: Text, key: ReduceKey) -> None:
     x, rows = block_shape(key)
     own = key.lanes // rows
-    out.add(f"const I m = (I)blockIdx.x * {x} + threadIdx.x;")
+    out.add(f"I m = (I)blockIdx.x * {x} + threadIdx.x;")
     out.add("const I c = (I)blockIdx.y;")
     out.add("const int y = threadIdx.y;")
     out.add("const bool active = m < M;")
@@ -434,7 +442,8 @@ def _column(out: Text, key: ReduceKey) -> None:
         _element(out, key, f"k + u * {rows} + y", "u")
         out.add("}")
 
-    batch = together(key.body, own * loads(key), 16 if key.lanes == 64 else 8, own)
+    words = sum(max(1, o.dtype.itemsize // 4) for o in key.operands if o.mode != "scalar")
+    batch = together(key.body, own * words, 16, own)
     strided_loop(out, "first", key.lanes, key.lanes, "last", batch, lanes)
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {own}; ++u) {{")
@@ -474,26 +483,7 @@ def _column_tree(out: Text, key: ReduceKey, own: int, name: str) -> None:
 
 
 def _column_final(out: Text, key: ReduceKey, rows: int) -> None:
-    own = key.lanes // rows
-    out.add("__threadfence();")
-    for r, (spec, _) in enumerate(key.reductions):
-        out.add(f"A{r} fin{r}[{own}];")
-        out.add("#pragma unroll")
-        out.add(f"for (int u = 0; u < {own}; ++u) fin{r}[u] = {spec.identity};")
-    out.add("if (active) {")
-    out.add(f"for (I j = 0; j < chunks; j += {key.lanes}) {{")
-    out.add("#pragma unroll")
-    out.add(f"for (int u = 0; u < {own}; ++u) {{")
-    out.add(f"const I p = j + u * {rows} + y;")
-    out.add("if (p < chunks) {")
-    for r, _ in enumerate(key.reductions):
-        out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[p * M + m]);")
-    out.add("}")
-    out.add("}")
-    out.add("}")
-    out.add("}")
-    _column_tree(out, key, own, "fin")
-    out.add("if (y == 0 && active) {")
-    for r, (spec, _) in enumerate(key.reductions):
-        out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
-    out.add("}")
+    out.add("if (!active) m = 0;")
+    _partial_results(out, key, rows, "y", "p * M + m")
+    _column_tree(out, key, key.lanes // rows, "fin")
+    _store_final(out, key, "y == 0 && active")
