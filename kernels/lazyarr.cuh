@@ -290,4 +290,55 @@ template <class T> LZ_FN lz_pair<T> lz_argmin(lz_pair<T> a, lz_pair<T> b) {
     return lz_before(a, b, a.v < b.v) ? a : b;
 }
 
+// ---- variance -------------------------------------------------------------------------------------
+// In one reading, by distances from a shift that is near the data, and by the pairwise formula of
+// Chan, Golub and LeVeque, Algorithms for computing the sample variance (1983). In double throughout.
+
+// What a lane has seen: n elements, the sum of their distances from `shift`, and of the squares.
+struct lz_distances { double shift, sum, squares; int n; };
+
+// n elements with mean `shift + offset`, and the squares of their distances from it. The mean is a sum
+// of two, because means are subtracted, and may be large beside their differences.
+struct lz_moments { double n, shift, offset, squares; };
+
+// The shift is a lane's first element. That is near enough for float, whose rounding is coarser by
+// 2^29; for double it moves to the mean at 2, 4, 8, .. elements: then at most half of `squares`
+// cancels in the end, wherever the first elements lie.
+template <class T> LZ_FN lz_distances lz_add_distance(lz_distances a, T x) {
+    if (a.n == 0) a.shift = x;
+    const double d = x - a.shift;
+    a.sum += d;
+    a.squares += d * d;
+    a.n += 1;
+    if (sizeof(T) == 8 && (a.n & (a.n - 1)) == 0 && a.squares < lz_inf<double>()) {
+        union { double value; unsigned long long bits; } inverse = {(double)a.n};
+        inverse.bits = 0x7fe0000000000000ull - inverse.bits;  // of a power of two, exactly
+        const double shift = a.shift + a.sum * inverse.value, moved = shift - a.shift;
+        const double sum = a.sum - a.n * moved;
+        a.squares -= moved * (a.sum + sum);
+        a.sum = sum;
+        a.shift = shift;
+    }
+    return a;
+}
+
+LZ_FN lz_moments lz_settle(lz_distances a) {
+    if (a.n == 0) return lz_moments();
+    const double offset = a.sum / a.n;
+    const double squares = a.squares - a.sum * offset;
+    const bool overflow = squares != squares && lz_isfinite(a.sum);
+    lz_moments m = {(double)a.n, a.shift, offset, overflow ? a.squares : squares};
+    return m;
+}
+
+LZ_FN lz_moments lz_join(lz_moments a, lz_moments b) {
+    if (b.n == 0) return a;
+    if (a.n == 0) return b;
+    const double n = a.n + b.n, share = b.n / n;
+    const double apart = b.shift - a.shift + (b.offset - a.offset);
+    lz_moments m = {n, a.shift, a.offset + apart * share,
+                    a.squares + b.squares + apart * apart * (a.n * share)};
+    return m;
+}
+
 #endif

@@ -25,9 +25,11 @@ from .emit import (
 from .key import Apply, Index, Load, Param, PassesKey, Reduced
 from .reduce import (
     accumulator_types,
-    accumulators,
+    add_element,
     exchange_box,
     in_flight,
+    lanes_begin,
+    lanes_end,
     row_block,
     row_tree,
     strided_loop,
@@ -266,16 +268,16 @@ def _reduce_pass(
 ) -> None:
     key = schedule.key
     width = key.lanes // key.vector
-    accumulators(out, {r: key.reductions[r][0] for r in reductions}, key.vector)
+    specs = {r: key.reductions[r][0] for r in reductions}
+    lanes_begin(out, specs, key.vector)
 
     def combine(k: str, lane: str, _: bool) -> None:
         for r in reductions:
             spec, source = key.reductions[r]
-            text = spec.load.format(x=f"v{source}", k=f"((long long)({k}))")
-            out.add(f"const A{r} e{r} = {text};")
-            out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+            add_element(out, r, spec, f"v{source}", k, lane)
 
     _walk(out, schedule, held, phase, combine, [])
+    lanes_end(out, specs, key.vector)
     row_tree(out, reductions, width, "acc", key.vector)
     for r in reductions:
         if width > 32:

@@ -39,11 +39,14 @@ def block_shape(key: ReduceKey) -> tuple[int, int]:
     """Return the block's threads along x and y."""
     if key.schedule == "row":
         return row_block(key), 1
-    return _COLUMN_BLOCKS[key.lanes]
+    gathers = any(spec.lane is not None for spec, _ in key.reductions)
+    return (_COLUMN_BLOCKS_GATHERING if gathers else _COLUMN_BLOCKS)[key.lanes]
 
 
-# Threads along x, one a column, and along y, which share its lanes.
+# Threads along x, one a column, and along y, which share its lanes: at most 16 each, and fewer of
+# those that hold more than an accumulator.
 _COLUMN_BLOCKS = {1024: (16, 64), 256: (32, 16), 64: (32, 16), 32: (32, 8), 4: (ROW_BLOCK, 1)}
+_COLUMN_BLOCKS_GATHERING = _COLUMN_BLOCKS | {1024: (8, 128), 256: (16, 64)}
 
 
 def row_block(key: ReduceKey | PassesKey) -> int:
@@ -195,17 +198,38 @@ def _combine_body(
     linear = f"(long long)m * lm + (long long)({k}) * lk"
     emit_body(out, key.body, key.operands, key.scalars, load, place, linear)
     for r, (spec, source) in enumerate(key.reductions):
-        text = spec.load.format(x=f"v{source}", k=f"((long long)({k}))")
-        out.add(f"const A{r} e{r} = {text};")
-        out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+        add_element(out, r, spec, f"v{source}", k, lane)
 
 
-def accumulators(out: Text, reductions: dict[int, ReduceSpec], count: int) -> None:
-    """Write ``count`` accumulators of each reduction, with its identity."""
+def add_element(out: Text, r: int, spec: ReduceSpec, x: str, k: str, lane: str) -> None:
+    """Give ``x``, element ``k`` of a result, to a lane of reduction ``r``."""
+    text = spec.load.format(x=x, k=f"((long long)({k}))")
+    if spec.lane is not None:
+        out.add(f"lane{r}[{lane}] = {spec.lane.add.format(a=f'lane{r}[{lane}]', x=text)};")
+        return
+    out.add(f"const A{r} e{r} = {text};")
+    out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+
+
+def lanes_begin(out: Text, reductions: dict[int, ReduceSpec], count: int) -> None:
+    """Write ``count`` lanes of each reduction, without an element yet."""
     for r, spec in reductions.items():
-        out.add(f"A{r} acc{r}[{count}];")
+        kind, name, start = f"A{r}", f"acc{r}", spec.identity
+        if spec.lane is not None:
+            kind, name, start = spec.lane.c_type, f"lane{r}", spec.lane.start
+        out.add(f"{kind} {name}[{count}];")
         out.add("#pragma unroll")
-        out.add(f"for (int u = 0; u < {count}; ++u) acc{r}[u] = {spec.identity};")
+        out.add(f"for (int u = 0; u < {count}; ++u) {name}[u] = {start};")
+
+
+def lanes_end(out: Text, reductions: dict[int, ReduceSpec], count: int) -> None:
+    """Write the accumulators ``acc``, what the lanes amount to."""
+    for r, spec in reductions.items():
+        if spec.lane is not None:
+            out.add(f"A{r} acc{r}[{count}];")
+            out.add("#pragma unroll")
+            value = spec.lane.settle.format(a=f"lane{r}[u]")
+            out.add(f"for (int u = 0; u < {count}; ++u) acc{r}[u] = {value};")
 
 
 def _row(out: Text, key: ReduceKey) -> None:
@@ -223,13 +247,15 @@ def _row(out: Text, key: ReduceKey) -> None:
         out.add(f"const I m = (I)blockIdx.x * {groups} + group;")
         out.add("const I c = 0;")
         out.add("const bool active = m < M;")
-    accumulators(out, {r: s for r, (s, _) in enumerate(key.reductions)}, v)
+    specs = {r: s for r, (s, _) in enumerate(key.reductions)}
+    lanes_begin(out, specs, v)
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
     out.add("const I last = c + 1 < chunks ? first + length : K;")
     _row_loop(out, key)
     out.add("}")
+    lanes_end(out, specs, v)
     row_tree(out, range(len(key.reductions)), width, "acc", v)
     out.add("if (lane == 0 && active) {")
     _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
@@ -430,7 +456,8 @@ def _column(out: Text, key: ReduceKey) -> None:
     out.add("const I c = (I)blockIdx.y;")
     out.add("const int y = threadIdx.y;")
     out.add("const bool active = m < M;")
-    accumulators(out, {r: s for r, (s, _) in enumerate(key.reductions)}, own)
+    specs = {r: s for r, (s, _) in enumerate(key.reductions)}
+    lanes_begin(out, specs, own)
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
@@ -452,6 +479,7 @@ def _column(out: Text, key: ReduceKey) -> None:
     out.add("}")
     out.add("}")
     out.add("}")
+    lanes_end(out, specs, own)
     _column_tree(out, key, own, "acc")
     out.add("if (y == 0 && active) {")
     _store(out, key, "m", "c * M + m", "acc{r}[0]")
