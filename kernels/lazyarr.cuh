@@ -310,12 +310,12 @@ template <class T> LZ_FN lz_distances lz_add_distance(lz_distances a, T x) {
     a.sum += d;
     a.squares += d * d;
     a.n += 1;
-    if (sizeof(T) == 8 && (a.n & (a.n - 1)) == 0 && a.squares < lz_inf<double>()) {
+    if (sizeof(T) == 8 && (a.n & (a.n - 1)) == 0) {
         union { double value; unsigned long long bits; } inverse = {(double)a.n};
         inverse.bits = 0x7fe0000000000000ull - inverse.bits;  // of a power of two, exactly
         const double shift = a.shift + a.sum * inverse.value, moved = shift - a.shift;
         const double sum = a.sum - a.n * moved;
-        a.squares -= moved * (a.sum + sum);
+        if (a.squares < lz_inf<double>()) a.squares -= moved * (a.sum + sum);
         a.sum = sum;
         a.shift = shift;
     }

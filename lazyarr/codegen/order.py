@@ -20,7 +20,8 @@ _PAIRS = 8192
 _PAIRS_ACROSS = 32768
 _SHORTEST = 4096
 _SHORTEST_ACROSS = 256
-_LONG = 8192
+_LONG = range(8192, 32769)  # rows that a block takes whole, and may hold in registers,
+_MANY = 512  # where there are enough of them
 
 
 class Order(NamedTuple):
@@ -42,10 +43,12 @@ def combination_order(results: int, elements: int, trailing: bool = True) -> Ord
         return Order(32, 1024, 1)
     if not trailing:
         return _across(results, elements)
+    if elements in _LONG and results >= _MANY:
+        return Order(1024, _power_of_two(elements), 1)
     wanted = max(results * elements // _PAIRS, 1)
     length = max(_SHORTEST, _power_of_two(wanted))
     chunks = max(elements // length, 1)
-    return Order(1024 if chunks == 1 and elements >= _LONG else 256, length, chunks)
+    return Order(1024 if chunks == 1 and elements >= _LONG.start else 256, length, chunks)
 
 
 def _across(results: int, elements: int) -> Order:

@@ -36,6 +36,7 @@ from .reduce import (
     together,
 )
 
+_THREADS = 512  # that a multiprocessor shall hold at least, with 128 registers each
 _DEAR = 10  # the cost from which an instruction is kept rather than computed again
 
 
@@ -147,7 +148,9 @@ def emit_passes(key: PassesKey) -> str:
     v = key.vector
     width = key.lanes // v
     accumulator_types(out, key.reductions)
-    out.add(f'extern "C" __global__ void __launch_bounds__({row_block(key)})')
+    threads = row_block(key)
+    least = max(1, _THREADS // threads)  # blocks at a time: what one waits for, another computes
+    out.add(f'extern "C" __global__ void __launch_bounds__({threads}, {least})')
     out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
     if width > 32:
         exchange_box(out, key, row_block(key))
@@ -278,7 +281,7 @@ def _reduce_pass(
 
     _walk(out, schedule, held, phase, combine, [])
     lanes_end(out, specs, key.vector)
-    row_tree(out, reductions, width, "acc", key.vector)
+    row_tree(out, specs, width, "acc", key.vector)
     for r in reductions:
         if width > 32:
             out.add("__syncthreads();")

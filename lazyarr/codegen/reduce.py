@@ -8,7 +8,7 @@ back to zero by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -256,7 +256,7 @@ def _row(out: Text, key: ReduceKey) -> None:
     _row_loop(out, key)
     out.add("}")
     lanes_end(out, specs, v)
-    row_tree(out, range(len(key.reductions)), width, "acc", v)
+    row_tree(out, specs, width, "acc", v)
     out.add("if (lane == 0 && active) {")
     _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
     out.add("}")
@@ -311,14 +311,16 @@ def _vector(out: Text, key: ReduceKey) -> None:
     out.add("}")
 
 
-def row_tree(out: Text, reductions: Sequence[int], width: int, name: str, v: int) -> None:
+def row_tree(
+    out: Text, reductions: Mapping[int, ReduceSpec], width: int, name: str, v: int
+) -> None:
     """Combine in halves the lanes of a group of ``width`` threads, ``v`` neighbours in each.
 
     The group's first thread gets the result, in ``{name}{r}[0]``.
     """
     if width > 32:
-        for r in reductions:
-            _exchange(out, r, width, name, v)
+        for r, spec in reductions.items():
+            _exchange(out, r, spec.acc_bytes, width, name, v)
         width, v = 32, 1
     step = width // 2
     while step >= 1:
@@ -332,8 +334,11 @@ def row_tree(out: Text, reductions: Sequence[int], width: int, name: str, v: int
     fold_lanes(out, reductions, v, name)
 
 
-def _exchange(out: Text, r: int, width: int, name: str, v: int) -> None:
-    """Combine through shared memory until the group's first warp has a lane a thread."""
+def _exchange(out: Text, r: int, size: int, width: int, name: str, v: int) -> None:
+    """Combine through shared memory until the group's first warp has a lane a thread.
+
+    A thread of that warp takes up to 64 bytes of accumulators at once.
+    """
     own = f"{name}{r}[0]"
     out.add("{")
     out.add(f"const int at = threadIdx.x % {width};")
@@ -350,7 +355,7 @@ def _exchange(out: Text, r: int, width: int, name: str, v: int) -> None:
         out.add(f"box[at].put({own});")
         out.add("__syncthreads();")
     half = width // 2
-    while half >= ROW_BLOCK:
+    while half // 16 > min(8, 64 // size):
         out.add(f"if (at < {half}) {{")
         out.add(f"{own} = COMBINE{r}({own}, box[at + {half}].get());")
         out.add(f"box[at].put({own});")
@@ -398,7 +403,8 @@ def _row_final(out: Text, key: ReduceKey) -> None:
     block = row_block(key)
     _partial_results(out, key, block, "threadIdx.x", "m * chunks + p")
     fold_lanes(out, range(len(key.reductions)), key.lanes // block, "fin")
-    row_tree(out, range(len(key.reductions)), block, "fin", 1)
+    specs = {r: s for r, (s, _) in enumerate(key.reductions)}
+    row_tree(out, specs, block, "fin", 1)
     _store_final(out, key, "threadIdx.x == 0")
 
 
@@ -438,7 +444,7 @@ def _store_final(out: Text, key: ReduceKey, condition: str) -> None:
     out.add("}")
 
 
-def fold_lanes(out: Text, reductions: Sequence[int], own: int, name: str) -> None:
+def fold_lanes(out: Text, reductions: Iterable[int], own: int, name: str) -> None:
     """Combine in halves the lanes that a thread has, whatever lies between them."""
     step = own // 2
     while step >= 1:
