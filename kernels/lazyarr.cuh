@@ -64,13 +64,34 @@ template <> __device__ __forceinline__ double lz_inf<double>() {
     return u.value;
 }
 
-// S is the suffix of C's functions for F. Signed zeros: max(+0, -0) is +0 and min(+0, -0) is -0 in
-// either order, so that a reduction does not depend on its order.
+// Signed zeros: max(+0, -0) is +0 and min(+0, -0) is -0 in either order, so that a reduction does not
+// depend on its order. The hardware has just that in one instruction, but for float alone.
+#define LZ_EXTREMES(F)                                                                             \
+    LZ_FN F lz_max(F a, F b) { return a != a || a > b ? a : a == b && a == 0 ? a + b : b; }        \
+    LZ_FN F lz_min(F a, F b) { return a != a || a < b ? a : a == b && a == 0 ? -(-a - b) : b; }
+
+LZ_EXTREMES(double)
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+LZ_FN float lz_max(float a, float b) {
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+
+LZ_FN float lz_min(float a, float b) {
+    float c;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+#else
+LZ_EXTREMES(float)
+#endif
+
+// S is the suffix of C's functions for F.
 #define LZ_FLOAT_FUNCTIONS(F, S)                                                                   \
     LZ_FN bool lz_isinf(F x) { return fabs##S(x) == lz_inf<F>(); }                                 \
     LZ_FN bool lz_isfinite(F x) { return fabs##S(x) < lz_inf<F>(); }                               \
-    LZ_FN F lz_max(F a, F b) { return a != a || a > b ? a : a == b && a == 0 ? a + b : b; }        \
-    LZ_FN F lz_min(F a, F b) { return a != a || a < b ? a : a == b && a == 0 ? -(-a - b) : b; }    \
     LZ_FN F lz_mod(F a, F b) {                                                                     \
         F m = fmod##S(a, b);                                                                       \
         if (b == 0) return m;                                                                      \
@@ -267,6 +288,57 @@ template <class T> LZ_FN lz_pair<T> lz_argmax(lz_pair<T> a, lz_pair<T> b) {
 
 template <class T> LZ_FN lz_pair<T> lz_argmin(lz_pair<T> a, lz_pair<T> b) {
     return lz_before(a, b, a.v < b.v) ? a : b;
+}
+
+// ---- variance -------------------------------------------------------------------------------------
+// In one reading, by distances from a shift that is near the data, and by the pairwise formula of
+// Chan, Golub and LeVeque, Algorithms for computing the sample variance (1983). In double throughout.
+
+// What a lane has seen: n elements, the sum of their distances from `shift`, and of the squares.
+struct lz_distances { double shift, sum, squares; int n; };
+
+// n elements with mean `shift + offset`, and the squares of their distances from it. The mean is a sum
+// of two, because means are subtracted, and may be large beside their differences.
+struct lz_moments { double n, shift, offset, squares; };
+
+// The shift is a lane's first element. That is near enough for float, whose rounding is coarser by
+// 2^29; for double it moves to the mean at 2, 4, 8, .. elements: then at most half of `squares`
+// cancels in the end, wherever the first elements lie.
+template <class T> LZ_FN lz_distances lz_add_distance(lz_distances a, T x) {
+    if (a.n == 0) a.shift = x;
+    const double d = x - a.shift;
+    a.sum += d;
+    a.squares += d * d;
+    a.n += 1;
+    if (sizeof(T) == 8 && (a.n & (a.n - 1)) == 0) {
+        union { double value; unsigned long long bits; } inverse = {(double)a.n};
+        inverse.bits = 0x7fe0000000000000ull - inverse.bits;  // of a power of two, exactly
+        const double shift = a.shift + a.sum * inverse.value, moved = shift - a.shift;
+        const double sum = a.sum - a.n * moved;
+        if (a.squares < lz_inf<double>()) a.squares -= moved * (a.sum + sum);
+        a.sum = sum;
+        a.shift = shift;
+    }
+    return a;
+}
+
+LZ_FN lz_moments lz_settle(lz_distances a) {
+    if (a.n == 0) return lz_moments();
+    const double offset = a.sum / a.n;
+    const double squares = a.squares - a.sum * offset;
+    const bool overflow = squares != squares && lz_isfinite(a.sum);
+    lz_moments m = {(double)a.n, a.shift, offset, overflow ? a.squares : squares};
+    return m;
+}
+
+LZ_FN lz_moments lz_join(lz_moments a, lz_moments b) {
+    if (b.n == 0) return a;
+    if (a.n == 0) return b;
+    const double n = a.n + b.n, share = b.n / n;
+    const double apart = b.shift - a.shift + (b.offset - a.offset);
+    lz_moments m = {n, a.shift, a.offset + apart * share,
+                    a.squares + b.squares + apart * apart * (a.n * share)};
+    return m;
 }
 
 #endif

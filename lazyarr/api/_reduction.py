@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .._array import Array, copy_of, wrap
+from .._array import Array, copy_of, elementwise, wrap
 from .._dtypes import DType, bool_
 from .._promotion import scalar_value
 from ..graph import views
 from ..graph.node import Value
-from ..graph.optable import REDUCE_OPS, ReduceSpec
+from ..graph.optable import OPS, REDUCE_OPS, ReduceSpec
 from ..graph.views import Shape
 from ._common import check_array, filled
 
@@ -22,6 +22,8 @@ _OF_NOTHING: dict[str, Any] = {
     "sum": 0,
     "prod": 1,
     "mean": math.nan,
+    "var": math.nan,
+    "squared_deviations": 0,
     "any": False,
     "all": True,
     "count_nonzero": 0,
@@ -68,6 +70,8 @@ def _of_each(spec: ReduceSpec, x: Array) -> Array:
     """Reduce over no axes: every element by itself."""
     if spec.is_pair:
         return filled(x.shape, 0, spec.out_dtype, x.device)
+    if spec.lane is not None:  # an element's distance from itself: 0, or NaN
+        return copy_of(elementwise(OPS["subtract"], x, x), spec.out_dtype)
     if spec.op.name == "count_nonzero":
         return copy_of(copy_of(x, bool_), spec.out_dtype)
     return copy_of(x, spec.out_dtype)

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from .. import _dtypes as dt
-from .._array import Array, elementwise
+from .._array import Array, copy_of, elementwise
 from ..graph.optable import OPS
 from ._common import check_array
 from ._reduction import Axis, normalized, reduce
@@ -129,7 +129,7 @@ def var(
     Returns
     -------
     Array
-        Of x's dtype; NaN where correction is n or more. Lazy: two reductions.
+        Of x's dtype; NaN where correction is n or more. Lazy: one reduction, which reads x once.
 
     Raises
     ------
@@ -154,10 +154,9 @@ def _variance(name: str, x: Array, axis: Axis, correction: float, keepdims: bool
     if x.dtype.kind != "f":
         raise TypeError(f"{name} needs a real floating-point dtype, not {x.dtype}; use astype")
     axes = normalized(axis, x.ndim)
-    deviation = elementwise(OPS["subtract"], x, reduce("mean", x, axes, True))
-    squares = elementwise(OPS["square"], deviation)
     if correction == 0:
-        return reduce("mean", squares, axes, keepdims)  # divides inside the reduction
+        return reduce("var", x, axes, keepdims)  # divides inside the reduction
     freedom = math.prod(x.shape[d] for d in axes) - float(correction)
-    total = reduce("sum", squares, axes, keepdims)
-    return elementwise(OPS["divide"], total, freedom if freedom > 0 else math.nan)
+    total = reduce("squared_deviations", x, axes, keepdims)
+    result = elementwise(OPS["divide"], total, freedom if freedom > 0 else math.nan)
+    return result if x.dtype == result.dtype else copy_of(result, x.dtype)

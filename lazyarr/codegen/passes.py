@@ -24,21 +24,25 @@ from .emit import (
 )
 from .key import Apply, Index, Load, Param, PassesKey, Reduced
 from .reduce import (
-    ROW_BLOCK,
     accumulator_types,
-    accumulators,
+    add_element,
     exchange_box,
+    in_flight,
+    lanes_begin,
+    lanes_end,
+    row_block,
     row_tree,
     strided_loop,
     together,
 )
 
+_THREADS = 512  # that a multiprocessor shall hold at least, with 128 registers each
 _DEAR = 10  # the cost from which an instruction is kept rather than computed again
 
 
 def rows_per_block(key: PassesKey) -> int:
     """Return how many rows a block takes."""
-    return ROW_BLOCK * key.vector // key.lanes
+    return row_block(key) * key.vector // key.lanes
 
 
 def uses_index(key: PassesKey) -> bool:
@@ -144,10 +148,12 @@ def emit_passes(key: PassesKey) -> str:
     v = key.vector
     width = key.lanes // v
     accumulator_types(out, key.reductions)
-    out.add(f'extern "C" __global__ void __launch_bounds__({ROW_BLOCK})')
+    threads = row_block(key)
+    least = max(1, _THREADS // threads)  # blocks at a time: what one waits for, another computes
+    out.add(f'extern "C" __global__ void __launch_bounds__({threads}, {least})')
     out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
     if width > 32:
-        exchange_box(out, ROW_BLOCK)
+        exchange_box(out, key, row_block(key))
     out.add(f"const int lane = threadIdx.x % {width};")
     out.add(f"const int group = threadIdx.x / {width};")
     out.add(f"const I row = (I)blockIdx.x * {rows_per_block(key)} + group;")
@@ -265,17 +271,17 @@ def _reduce_pass(
 ) -> None:
     key = schedule.key
     width = key.lanes // key.vector
-    accumulators(out, {r: key.reductions[r][0] for r in reductions}, key.vector)
+    specs = {r: key.reductions[r][0] for r in reductions}
+    lanes_begin(out, specs, key.vector)
 
     def combine(k: str, lane: str, _: bool) -> None:
         for r in reductions:
             spec, source = key.reductions[r]
-            text = spec.load.format(x=f"v{source}", k=f"((long long)({k}))")
-            out.add(f"const A{r} e{r} = {text};")
-            out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+            add_element(out, r, spec, f"v{source}", k, lane)
 
     _walk(out, schedule, held, phase, combine, [])
-    row_tree(out, reductions, width, "acc", key.vector, ROW_BLOCK)
+    lanes_end(out, specs, key.vector)
+    row_tree(out, specs, width, "acc", key.vector)
     for r in reductions:
         if width > 32:
             out.add("__syncthreads();")
@@ -336,7 +342,8 @@ def _walk(
     loads = _loads(key, chosen)
     v = key.vector
     names = [f"x{j}" for j in loads] + [f"y{j}" for j in outputs]
-    batch = together([key.body[n] for n in sorted(chosen)], len(names), key.lanes, v)
+    body = [key.body[n] for n in sorted(chosen)]
+    batch = together(body, len(names), in_flight(key.lanes), v)
 
     def element() -> None:
         _element(out, key, chosen, "k", names)

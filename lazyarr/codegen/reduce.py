@@ -8,7 +8,7 @@ back to zero by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,38 +23,49 @@ from .emit import (
     split_index,
     with_prelude,
 )
-from .key import Index, Instruction, ReduceKey
-from .order import FINAL_LANES
+from .key import Index, Instruction, PassesKey, ReduceKey
 
 if TYPE_CHECKING:
     from ..graph.optable import ReduceSpec
 
 ROW_BLOCK = 256
 SMALL_BLOCK = 64
-COLUMNS = 32
+_BOX_BYTES = 16  # LzBox of codegen.cuh
+_MOST_BOX_BYTES = 32768
 _MOST_UNROLLED = 160  # instructions
-ACCUMULATOR_BYTES = 16  # the widest, a pair or a complex128: LzBox of codegen.cuh
 
 
 def block_shape(key: ReduceKey) -> tuple[int, int]:
     """Return the block's threads along x and y."""
     if key.schedule == "row":
         return row_block(key), 1
-    rows = column_rows(key.lanes)
-    return (COLUMNS, rows) if rows > 1 else (ROW_BLOCK, 1)
+    gathers = any(spec.lane is not None for spec, _ in key.reductions)
+    return (_COLUMN_BLOCKS_GATHERING if gathers else _COLUMN_BLOCKS)[key.lanes]
 
 
-def column_rows(lanes: int) -> int:
-    """Return how many threads share a column; each takes ``lanes / rows`` lanes."""
-    return {256: 16, 32: 8, 4: 1}[lanes]
+# Threads along x, one a column, and along y, which share its lanes: at most 16 each, and fewer of
+# those that hold more than an accumulator.
+_COLUMN_BLOCKS = {1024: (16, 64), 256: (32, 16), 64: (32, 16), 32: (32, 8), 4: (ROW_BLOCK, 1)}
+_COLUMN_BLOCKS_GATHERING = _COLUMN_BLOCKS | {1024: (8, 128), 256: (16, 64)}
 
 
-def row_block(key: ReduceKey) -> int:
-    """Return the threads of a block of the row schedule.
+def row_block(key: ReduceKey | PassesKey) -> int:
+    """Return the threads of a block of the row schedule: of one chunk or of several.
 
     Where a result has several chunks, as few as a chunk has: small blocks end together.
     """
-    return max(SMALL_BLOCK if key.split else ROW_BLOCK, key.lanes // key.vector)
+    width = key.lanes // key.vector
+    split = isinstance(key, ReduceKey) and key.split
+    block = max(SMALL_BLOCK if split else ROW_BLOCK, width)
+    while block > max(SMALL_BLOCK, width) and _exchanged(key, block) > _MOST_BOX_BYTES:
+        block //= 2
+    return block
+
+
+def _exchanged(key: ReduceKey | PassesKey, threads: int) -> int:
+    """Return the bytes through which the warps of a block exchange their accumulators."""
+    widest = max(spec.acc_bytes for spec, _ in key.reductions)
+    return threads * key.vector * widest
 
 
 def row_groups(key: ReduceKey) -> int:
@@ -62,13 +73,17 @@ def row_groups(key: ReduceKey) -> int:
     return row_block(key) * key.vector // key.lanes
 
 
-def together(body: Sequence[Instruction], operands: int, lanes: int, vector: int) -> int:
+def together(body: Sequence[Instruction], operands: int, most: int, vector: int) -> int:
     """Return how many iterations of a walk go together, so that their loads are in flight at once.
 
-    About 8 vectors, and no more code than a compiler likes.
+    At ``most`` that many loads, and no more code than a compiler likes.
     """
-    most = 8 if lanes > 32 else 4
     return max(1, min(most // max(operands, 1), _MOST_UNROLLED // (vector * max(len(body), 1))))
+
+
+def in_flight(lanes: int) -> int:
+    """Return how many loads of a thread of the row schedule shall be in flight."""
+    return 8 if lanes > 32 else 4
 
 
 def strided_loop(
@@ -103,7 +118,7 @@ def emit_reduce(key: ReduceKey) -> str:
     out.add(f'extern "C" __global__ void __launch_bounds__({x * y})')
     out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
     if key.split or (y > 1 if key.schedule == "column" else key.lanes // key.vector > 32):
-        exchange_box(out, x * y)
+        exchange_box(out, key, x * y)
     if key.schedule == "row":
         _row(out, key)
     else:
@@ -119,9 +134,9 @@ def accumulator_types(out: Text, reductions: Sequence[tuple[ReduceSpec, int]]) -
         out.add(f"#define COMBINE{k}(p, q) {spec.combine.format(a='(p)', b='(q)')}")
 
 
-def exchange_box(out: Text, threads: int) -> None:
+def exchange_box(out: Text, key: ReduceKey | PassesKey, threads: int) -> None:
     """Write the one shared array through which warps exchange accumulators of any type."""
-    out.add(f"__shared__ LzBox lz_box[{threads}];")
+    out.add(f"__shared__ LzBox lz_box[{-(-_exchanged(key, threads) // _BOX_BYTES)}];")
 
 
 def _parameters(key: ReduceKey) -> list[str]:
@@ -183,17 +198,38 @@ def _combine_body(
     linear = f"(long long)m * lm + (long long)({k}) * lk"
     emit_body(out, key.body, key.operands, key.scalars, load, place, linear)
     for r, (spec, source) in enumerate(key.reductions):
-        text = spec.load.format(x=f"v{source}", k=f"((long long)({k}))")
-        out.add(f"const A{r} e{r} = {text};")
-        out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+        add_element(out, r, spec, f"v{source}", k, lane)
 
 
-def accumulators(out: Text, reductions: dict[int, ReduceSpec], count: int) -> None:
-    """Write ``count`` accumulators of each reduction, with its identity."""
+def add_element(out: Text, r: int, spec: ReduceSpec, x: str, k: str, lane: str) -> None:
+    """Give ``x``, element ``k`` of a result, to a lane of reduction ``r``."""
+    text = spec.load.format(x=x, k=f"((long long)({k}))")
+    if spec.lane is not None:
+        out.add(f"lane{r}[{lane}] = {spec.lane.add.format(a=f'lane{r}[{lane}]', x=text)};")
+        return
+    out.add(f"const A{r} e{r} = {text};")
+    out.add(f"acc{r}[{lane}] = COMBINE{r}(acc{r}[{lane}], e{r});")
+
+
+def lanes_begin(out: Text, reductions: dict[int, ReduceSpec], count: int) -> None:
+    """Write ``count`` lanes of each reduction, without an element yet."""
     for r, spec in reductions.items():
-        out.add(f"A{r} acc{r}[{count}];")
+        kind, name, start = f"A{r}", f"acc{r}", spec.identity
+        if spec.lane is not None:
+            kind, name, start = spec.lane.c_type, f"lane{r}", spec.lane.start
+        out.add(f"{kind} {name}[{count}];")
         out.add("#pragma unroll")
-        out.add(f"for (int u = 0; u < {count}; ++u) acc{r}[u] = {spec.identity};")
+        out.add(f"for (int u = 0; u < {count}; ++u) {name}[u] = {start};")
+
+
+def lanes_end(out: Text, reductions: dict[int, ReduceSpec], count: int) -> None:
+    """Write the accumulators ``acc``, what the lanes amount to."""
+    for r, spec in reductions.items():
+        if spec.lane is not None:
+            out.add(f"A{r} acc{r}[{count}];")
+            out.add("#pragma unroll")
+            value = spec.lane.settle.format(a=f"lane{r}[u]")
+            out.add(f"for (int u = 0; u < {count}; ++u) acc{r}[u] = {value};")
 
 
 def _row(out: Text, key: ReduceKey) -> None:
@@ -211,14 +247,16 @@ def _row(out: Text, key: ReduceKey) -> None:
         out.add(f"const I m = (I)blockIdx.x * {groups} + group;")
         out.add("const I c = 0;")
         out.add("const bool active = m < M;")
-    accumulators(out, {r: s for r, (s, _) in enumerate(key.reductions)}, v)
+    specs = {r: s for r, (s, _) in enumerate(key.reductions)}
+    lanes_begin(out, specs, v)
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
     out.add("const I last = c + 1 < chunks ? first + length : K;")
     _row_loop(out, key)
     out.add("}")
-    row_tree(out, range(len(key.reductions)), width, "acc", v, row_block(key))
+    lanes_end(out, specs, v)
+    row_tree(out, specs, width, "acc", v)
     out.add("if (lane == 0 && active) {")
     _store(out, key, "m", "m * chunks + c", "acc{r}[0]")
     out.add("}")
@@ -230,7 +268,8 @@ def _row(out: Text, key: ReduceKey) -> None:
 
 def _row_loop(out: Text, key: ReduceKey) -> None:
     v = key.vector
-    batch = together(key.body, sum(o.mode != "scalar" for o in key.operands), key.lanes, v)
+    operands = sum(o.mode != "scalar" for o in key.operands)
+    batch = together(key.body, operands, in_flight(key.lanes), v)
     if v == 1:
         element = partial(_element, out, key, "k", "0")
         strided_loop(out, "first + lane", key.lanes, 1, "last", batch, element)
@@ -273,33 +312,68 @@ def _vector(out: Text, key: ReduceKey) -> None:
 
 
 def row_tree(
-    out: Text, reductions: Sequence[int], width: int, name: str, v: int, block: int
+    out: Text, reductions: Mapping[int, ReduceSpec], width: int, name: str, v: int
 ) -> None:
-    """Combine lanes in halves: across threads while they are apart, then inside a thread."""
+    """Combine in halves the lanes of a group of ``width`` threads, ``v`` neighbours in each.
+
+    The group's first thread gets the result, in ``{name}{r}[0]``.
+    """
+    if width > 32:
+        for r, spec in reductions.items():
+            _exchange(out, r, spec.acc_bytes, width, name, v)
+        width, v = 32, 1
     step = width // 2
     while step >= 1:
         for r in reductions:
-            if step >= 32:
-                _shared_step(out, r, name, v, step, block)
-            else:
-                out.add("#pragma unroll")
-                out.add(f"for (int u = 0; u < {v}; ++u) {{")
-                out.add(f"const A{r} o = lz_shift_down({name}{r}[u], {step});")
-                out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
-                out.add("}")
+            out.add("#pragma unroll")
+            out.add(f"for (int u = 0; u < {v}; ++u) {{")
+            out.add(f"const A{r} o = lz_shift_down({name}{r}[u], {step});")
+            out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
+            out.add("}")
         step //= 2
     fold_lanes(out, reductions, v, name)
 
 
-def _shared_step(out: Text, r: int, name: str, v: int, step: int, block: int) -> None:
+def _exchange(out: Text, r: int, size: int, width: int, name: str, v: int) -> None:
+    """Combine through shared memory until the group's first warp has a lane a thread.
+
+    A thread of that warp takes up to 64 bytes of accumulators at once.
+    """
+    own = f"{name}{r}[0]"
     out.add("{")
-    out.add(f"LzRaw<A{r}>* const box = (LzRaw<A{r}>*)lz_box;")
-    out.add(f"for (int u = 0; u < {v}; ++u) {{")
+    out.add(f"const int at = threadIdx.x % {width};")
+    out.add(f"LzRaw<A{r}>* const box = (LzRaw<A{r}>*)lz_box + (threadIdx.x - at) * {v};")
     out.add("__syncthreads();")
-    out.add(f"box[threadIdx.x].put({name}{r}[u]);")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {v}; ++u) box[at * {v} + u].put({name}{r}[u]);")
     out.add("__syncthreads();")
-    out.add(f"const A{r} o = box[(threadIdx.x + {step}) % {block}].get();")
-    out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
+    if v > 1:  # lanes that belong together lie in other threads: each takes them from there
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 1; u < {v}; ++u) {name}{r}[u] = box[at + u * {width}].get();")
+        out.add(f"{own} = box[at].get();")
+        fold_lanes(out, [r], v, name)
+        out.add(f"box[at].put({own});")
+        out.add("__syncthreads();")
+    half = width // 2
+    while half // 16 > min(8, 64 // size):
+        out.add(f"if (at < {half}) {{")
+        out.add(f"{own} = COMBINE{r}({own}, box[at + {half}].get());")
+        out.add(f"box[at].put({own});")
+        out.add("}")
+        out.add("__syncthreads();")
+        half //= 2
+    rest = half // 16
+    out.add("if (at < 32) {")
+    out.add(f"A{r} tip{r}[{rest}];")
+    out.add("#pragma unroll")
+    out.add(f"for (int u = 0; u < {rest}; ++u) tip{r}[u] = box[at + u * 32].get();")
+    step = rest // 2
+    while step >= 1:
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {step}; ++u)")
+        out.add(f"  tip{r}[u] = COMBINE{r}(tip{r}[u], tip{r}[u + {step}]);")
+        step //= 2
+    out.add(f"{own} = tip{r}[0];")
     out.add("}")
     out.add("}")
 
@@ -327,37 +401,50 @@ def _last_block(out: Text, ticket: str, blocks: str) -> None:
 
 def _row_final(out: Text, key: ReduceKey) -> None:
     block = row_block(key)
-    own = FINAL_LANES // block
+    _partial_results(out, key, block, "threadIdx.x", "m * chunks + p")
+    fold_lanes(out, range(len(key.reductions)), key.lanes // block, "fin")
+    specs = {r: s for r, (s, _) in enumerate(key.reductions)}
+    row_tree(out, specs, block, "fin", 1)
+    _store_final(out, key, "threadIdx.x == 0")
+
+
+def _partial_results(out: Text, key: ReduceKey, step: int, first: str, place: str) -> None:
+    """Combine the chunks' results in the lanes of a thread: from ``first`` on, ``step`` apart."""
+    own = key.lanes // step
     out.add("__threadfence();")
     for r, (spec, _) in enumerate(key.reductions):
         out.add(f"A{r} fin{r}[{own}];")
         out.add("#pragma unroll")
         out.add(f"for (int u = 0; u < {own}; ++u) fin{r}[u] = {spec.identity};")
 
-    def lanes(test: bool) -> None:
+    def lanes(cut: bool) -> None:
         out.add("#pragma unroll")
         out.add(f"for (int u = 0; u < {own}; ++u) {{")
-        out.add(f"const I p = k + u * {block} + threadIdx.x;")
-        out.add("if (p < chunks) {" if test else "{")
+        out.add(f"I p = k + u * {step} + {first};")
+        if cut:  # chunks that are not there: the last one is read, and left out
+            out.add("const bool there = p < chunks;")
+            out.add("p = there ? p : chunks - 1;")
         for r, _ in enumerate(key.reductions):
-            out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[m * chunks + p]);")
-        out.add("}")
+            out.add(f"const A{r} e{r} = part{r}[{place}];")
+            condition = "if (there) " if cut else ""
+            out.add(f"{condition}fin{r}[u] = COMBINE{r}(fin{r}[u], e{r});")
         out.add("}")
 
     out.add("{")
     batch = max(1, 8 // own)
-    strided_loop(out, "0", FINAL_LANES, FINAL_LANES, "chunks", batch, lambda: lanes(test=False))
-    lanes(test=True)
+    strided_loop(out, "0", key.lanes, key.lanes, "chunks", batch, lambda: lanes(cut=False))
+    lanes(cut=True)
     out.add("}")
-    fold_lanes(out, range(len(key.reductions)), own, "fin")
-    row_tree(out, range(len(key.reductions)), block, "fin", 1, block)
-    out.add("if (threadIdx.x == 0) {")
+
+
+def _store_final(out: Text, key: ReduceKey, condition: str) -> None:
+    out.add(f"if ({condition}) {{")
     for r, (spec, _) in enumerate(key.reductions):
         out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
     out.add("}")
 
 
-def fold_lanes(out: Text, reductions: Sequence[int], own: int, name: str) -> None:
+def fold_lanes(out: Text, reductions: Iterable[int], own: int, name: str) -> None:
     """Combine in halves the lanes that a thread has, whatever lies between them."""
     step = own // 2
     while step >= 1:
@@ -371,11 +458,12 @@ def fold_lanes(out: Text, reductions: Sequence[int], own: int, name: str) -> Non
 def _column(out: Text, key: ReduceKey) -> None:
     x, rows = block_shape(key)
     own = key.lanes // rows
-    out.add(f"const I m = (I)blockIdx.x * {x} + threadIdx.x;")
+    out.add(f"I m = (I)blockIdx.x * {x} + threadIdx.x;")
     out.add("const I c = (I)blockIdx.y;")
     out.add("const int y = threadIdx.y;")
     out.add("const bool active = m < M;")
-    accumulators(out, {r: s for r, (s, _) in enumerate(key.reductions)}, own)
+    specs = {r: s for r, (s, _) in enumerate(key.reductions)}
+    lanes_begin(out, specs, own)
     out.add("if (active) {")
     _base(out, key)
     out.add("const I first = c * length;")
@@ -387,8 +475,8 @@ def _column(out: Text, key: ReduceKey) -> None:
         _element(out, key, f"k + u * {rows} + y", "u")
         out.add("}")
 
-    operands = sum(o.mode != "scalar" for o in key.operands)
-    batch = together(key.body, own * operands, 256, 1)
+    words = sum(max(1, o.dtype.itemsize // 4) for o in key.operands if o.mode != "scalar")
+    batch = together(key.body, own * words, 16, own)
     strided_loop(out, "first", key.lanes, key.lanes, "last", batch, lanes)
     out.add("#pragma unroll")
     out.add(f"for (int u = 0; u < {own}; ++u) {{")
@@ -397,7 +485,8 @@ def _column(out: Text, key: ReduceKey) -> None:
     out.add("}")
     out.add("}")
     out.add("}")
-    _column_tree(out, key, rows, own, "acc")
+    lanes_end(out, specs, own)
+    _column_tree(out, key, own, "acc")
     out.add("if (y == 0 && active) {")
     _store(out, key, "m", "c * M + m", "acc{r}[0]")
     out.add("}")
@@ -407,7 +496,8 @@ def _column(out: Text, key: ReduceKey) -> None:
         _column_final(out, key, rows)
 
 
-def _column_tree(out: Text, key: ReduceKey, rows: int, own: int, name: str) -> None:
+def _column_tree(out: Text, key: ReduceKey, own: int, name: str) -> None:
+    columns, rows = block_shape(key)
     fold_lanes(out, range(len(key.reductions)), own, name)
     step = rows // 2
     for r, _ in enumerate(key.reductions):
@@ -417,36 +507,17 @@ def _column_tree(out: Text, key: ReduceKey, rows: int, own: int, name: str) -> N
             half = step
             while half >= 1:
                 out.add("__syncthreads();")
-                out.add(f"box[y * {COLUMNS}].put({name}{r}[0]);")
+                out.add(f"box[y * {columns}].put({name}{r}[0]);")
                 out.add("__syncthreads();")
                 out.add(f"if (y < {half})")
-                other = f"box[(y + {half}) * {COLUMNS}].get()"
+                other = f"box[(y + {half}) * {columns}].get()"
                 out.add(f"  {name}{r}[0] = COMBINE{r}({name}{r}[0], {other});")
                 half //= 2
             out.add("}")
 
 
 def _column_final(out: Text, key: ReduceKey, rows: int) -> None:
-    own = FINAL_LANES // rows
-    out.add("__threadfence();")
-    for r, (spec, _) in enumerate(key.reductions):
-        out.add(f"A{r} fin{r}[{own}];")
-        out.add("#pragma unroll")
-        out.add(f"for (int u = 0; u < {own}; ++u) fin{r}[u] = {spec.identity};")
-    out.add("if (active) {")
-    out.add(f"for (I j = 0; j < chunks; j += {FINAL_LANES}) {{")
-    out.add("#pragma unroll")
-    out.add(f"for (int u = 0; u < {own}; ++u) {{")
-    out.add(f"const I p = j + u * {rows} + y;")
-    out.add("if (p < chunks) {")
-    for r, _ in enumerate(key.reductions):
-        out.add(f"fin{r}[u] = COMBINE{r}(fin{r}[u], part{r}[p * M + m]);")
-    out.add("}")
-    out.add("}")
-    out.add("}")
-    out.add("}")
-    _column_tree(out, key, rows, own, "fin")
-    out.add("if (y == 0 && active) {")
-    for r, (spec, _) in enumerate(key.reductions):
-        out.add(f"y{r}[m] = {spec.finish.format(a=f'fin{r}[0]', n='count')};")
-    out.add("}")
+    out.add("if (!active) m = 0;")
+    _partial_results(out, key, rows, "y", "p * M + m")
+    _column_tree(out, key, key.lanes // rows, "fin")
+    _store_final(out, key, "y == 0 && active")

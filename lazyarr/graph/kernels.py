@@ -29,7 +29,7 @@ from ..codegen.key import (
 )
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div
 from ..codegen.order import combination_order
-from ..codegen.reduce import ACCUMULATOR_BYTES, block_shape, row_groups
+from ..codegen.reduce import block_shape, row_groups
 from ..storage.storage import Storage
 from .capture import Tape
 from .geometry import (
@@ -466,7 +466,7 @@ def reduce_step(tape: Tape, region: Region, roots: list[Value]) -> KernelStep | 
         for k, v in enumerate(roots)
     ]
     pointers += [source_pointer(k, s) for k, s in enumerate(region.operands)]
-    scratch = [ACCUMULATOR_BYTES * results * order.chunks] * len(roots) if split else []
+    scratch = [v.spec.acc_bytes * results * order.chunks for v in roots] if split else []
     return KernelStep(
         key,
         pointers,

@@ -120,6 +120,20 @@ def reduce_mean(x: NDArray, axes: tuple[int, ...], keepdims: bool) -> NDArray:
     return np.divide(total, x.dtype.type(count))  # type: ignore[no-any-return]
 
 
+def reduce_var(x: NDArray, axes: tuple[int, ...], keepdims: bool) -> NDArray:
+    """The mean of the squared distances from the mean, in x's own dtype."""
+    return reduce_mean(_squared_distances(x, axes), axes, keepdims)
+
+
+def reduce_squared_deviations(x: NDArray, axes: tuple[int, ...], keepdims: bool) -> NDArray:
+    """The sum of the squared distances from the mean, in x's own dtype."""
+    return reduce_sum(_squared_distances(x, axes), axes, keepdims)
+
+
+def _squared_distances(x: NDArray, axes: tuple[int, ...]) -> NDArray:
+    return np.square(x - reduce_mean(x, axes, True))  # type: ignore[no-any-return]
+
+
 def reduce_max(x: NDArray, axes: tuple[int, ...], keepdims: bool) -> NDArray:
     """The largest element; +0 over -0, as `maximum`."""
     out = np.asarray(np.max(x, axis=axes, keepdims=keepdims))

@@ -18,6 +18,20 @@ from . import numpy_ops
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """How a lane gathers its elements, where it does not combine accumulators of one each.
+
+    C text: the type of what a lane holds, its value before the first element, ``add`` over ``{a}``
+    and ``{x}`` (a loaded element), and ``settle`` over ``{a}``: the accumulator it amounts to.
+    """
+
+    c_type: str
+    start: str
+    add: str
+    settle: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReduceRow:
     """One reduction. Mappings are looked up by the kind letter of the accumulator's dtype."""
 
@@ -30,6 +44,8 @@ class ReduceRow:
     load: str = "cast"  # "cast" to the accumulator, "nonzero", or a template
     finish: str | Mapping[str, str] = "({a})"
     acc_c_type: str = "{T}"
+    acc_bytes: int = 0  # 0: as many as the accumulator's dtype
+    lane: Lane | None = None
     out: DType | None = None  # None: the accumulator's dtype
     takes_dtype: bool = False
     is_pair: bool = False
@@ -77,6 +93,9 @@ _SUM_IDENTITY = {
     "f": "(({T})-0.0)",
     "c": "lz_complex(({R})-0.0, ({R})-0.0)",
 }
+_DISTANCES = Lane(
+    "lz_distances", "lz_distances()", "lz_add_distance<{T}>({a}, {x})", "lz_settle({a})"
+)
 _SUM = {"iu": _WRAP_ADD, "f": "({a} + {b})", "c": "lz_add({a}, {b})"}
 
 ROWS: list[ReduceRow] = [
@@ -171,6 +190,7 @@ ROWS: list[ReduceRow] = [
         load="lz_make_pair<{T}>({x}, {k})",
         finish="({a}.k)",
         acc_c_type="lz_pair<{T}>",
+        acc_bytes=16,
         out=dt.int64,
         is_pair=True,
         doc="The index of the first largest element; the first NaN wins.",
@@ -188,8 +208,36 @@ ROWS: list[ReduceRow] = [
         load="lz_make_pair<{T}>({x}, {k})",
         finish="({a}.k)",
         acc_c_type="lz_pair<{T}>",
+        acc_bytes=16,
         out=dt.int64,
         is_pair=True,
         doc="The index of the first smallest element; the first NaN wins.",
+    ),
+    ReduceRow(
+        "var",
+        "f",
+        "same",
+        {"f": "lz_moments()"},
+        {"f": "lz_join({a}, {b})"},
+        numpy_ops.reduce_var,
+        finish="(({T})({a}.squares / (double){n}))",
+        acc_c_type="lz_moments",
+        acc_bytes=32,
+        lane=_DISTANCES,
+        doc="The mean of the squared distances from the mean.",
+    ),
+    ReduceRow(
+        "squared_deviations",
+        "f",
+        "same",
+        {"f": "lz_moments()"},
+        {"f": "lz_join({a}, {b})"},
+        numpy_ops.reduce_squared_deviations,
+        finish="({a}.squares)",
+        acc_c_type="lz_moments",
+        acc_bytes=32,
+        lane=_DISTANCES,
+        out=dt.float64,
+        doc="The sum of the squared distances from the mean, in float64.",
     ),
 ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Any
 
@@ -26,7 +26,7 @@ from .._promotion import result_dtype
 from . import oprows_elementwise, oprows_reduction
 from .numpy_ops import cast_to
 from .oprows_elementwise import Row
-from .oprows_reduction import ReduceRow
+from .oprows_reduction import Lane, ReduceRow
 
 NDArray = npt.NDArray[Any]
 
@@ -185,6 +185,8 @@ class ReduceSpec:
     op: ReduceOp
     in_dtype: DType
     acc_c_type: str
+    acc_bytes: int
+    lane: Lane | None  # None: a lane combines its elements as accumulators
     out_dtype: DType
     identity: str  # a C expression; combine(identity, x) is x, to the bit
     load: str
@@ -236,6 +238,8 @@ class ReduceOp:
             op=self,
             in_dtype=dtype,
             acc_c_type=fill_types(row.acc_c_type, acc),
+            acc_bytes=row.acc_bytes or acc.itemsize,
+            lane=self._lane(acc),
             out_dtype=row.out or acc,
             identity=fill_types(row.identity_for(acc), acc),
             load=fill_types(self._load(dtype, acc), acc),
@@ -245,6 +249,12 @@ class ReduceOp:
             is_pair=row.is_pair,
             code=next(_codes),
         )
+
+    def _lane(self, acc: DType) -> Lane | None:
+        lane = self.row.lane
+        if lane is None:
+            return None
+        return Lane(*[fill_types(getattr(lane, f.name), acc) for f in fields(lane)])
 
     def _load(self, dtype: DType, acc: DType) -> str:
         if self.row.load == "cast":

@@ -15,7 +15,7 @@ from ..codegen.key import Load, Operand, Output, PassesKey, Reduced
 from ..codegen.launch import Fresh, KernelStep, Pointer, ceil_div
 from ..codegen.order import combination_order
 from ..codegen.passes import Held, rows_per_block, uses_index
-from ..codegen.reduce import ROW_BLOCK
+from ..codegen.reduce import row_block
 from .capture import Tape
 from .geometry import Access, ReducePlan, is_trailing, plan_reduce, prefers_columns
 from .kernels import Region, divisors, in_order, is_leading, source_pointer, traffic
@@ -444,7 +444,7 @@ def pass_step(tape: Tape, region: PassRegion, roots: list[Value]) -> KernelStep:
         codes,
         tail,
         (ceil_div(space.results, rows_per_block(key)), 1, 1),
-        (ROW_BLOCK, 1, 1),
+        (row_block(key), 1, 1),
         [Fresh(tape.slots[v], v.nbytes) for v in roots],
         traffic(space.shape, accesses),
         outputs=len(roots),

@@ -261,12 +261,51 @@ def other_reductions() -> Result:
 
 
 @program
+def reductions_of_long_rows() -> Result:
+    b = (data(513, 8200, dtype="int16") % 8).astype("float32")  # sums are exact in any order
+    columns = xp.permute_dims(xp.asarray(np.ascontiguousarray(b.T)), (1, 0))
+    a, c = b[:512], data(514, 8200, dtype="int8")
+    x = xp.asarray(a)
+    below = a - a.max(1, keepdims=True)
+    y = x - xp.max(x, axis=1, keepdims=True)
+    return [
+        (xp.sum(xp.asarray(c), axis=1), c.sum(1)),
+        (xp.sum(columns, axis=1), b.sum(1)),
+        (xp.max(y * xp.sum(y, axis=1, keepdims=True), axis=1),
+         (below * below.sum(1, keepdims=True)).max(1)),
+    ]  # fmt: skip
+
+
+@program
+def variances() -> Result:
+    result: Result = []
+    for shape, axis in (((5, 1030), 1), ((9001,), 0), ((100, 40), 0), ((9001, 3), 0)):
+        a = data(*shape, dtype="float64")
+        result.append(_near(xp.var(xp.asarray(a), axis=axis), a.var(axis)))
+    b = data(3, 1101)
+    x = xp.asarray(b)
+    spread = xp.sqrt(xp.var(x, axis=1, keepdims=True))
+    wanted = (b - b.mean(1, keepdims=True)) / b.std(1, keepdims=True)
+    result.append(_near((x - xp.mean(x, axis=1, keepdims=True)) / spread, wanted))
+    return result
+
+
+def _sums_of_columns_in_order() -> Result:
+    """Return sums over the axis that is in order and the first, and over the other."""
+    result: Result = []
+    for a, axis in ((data(3, 1500), 0), (data(1500, 40), 1), (data(9001, 3), 1)):
+        result.append((xp.sum(xp.asarray(a).T, axis=axis), ordered_sum(a.T, (axis,))))
+    return result
+
+
+@program
 def reductions_of_strided_inputs() -> Result:
     a = data(40, 60)
     x = xp.asarray(a)
     part = a[::2, 1::3]
     return [
         (xp.sum(x[::2, 1::3], axis=1), ordered_sum(part, (1,))),
+        *_sums_of_columns_in_order(),
         (xp.sum(x[::2, 1::3].T, axis=1), ordered_sum(part.T, (1,))),
         (xp.sum(x[:, :48], axis=0), ordered_sum(a[:, :48], (0,))),
         (xp.sum(xp.flip(x)), ordered_sum(np.flip(a), (0, 1))),
@@ -484,10 +523,12 @@ def templates_of(key: KernelKey) -> set[str]:
     if isinstance(key, ReduceKey):
         split = " split" if key.split else ""
         found = {f"{key.schedule} {key.lanes}{split}"}
+        found |= {f"{key.schedule} gathers" for spec, _ in key.reductions if spec.lane}
         found |= {f"row vector{' ragged' if key.ragged else ''}"} if key.vector > 1 else set()
         return found | ({"several reductions"} if len(key.reductions) > 1 else set())
     if isinstance(key, PassesKey):
         found = {f"passes {key.lanes}"}
+        found |= {"passes gathers" for spec, _ in key.reductions if spec.lane}
         found |= {f"passes input {o.mode}" for o in key.operands}
         return found | {f"passes output {o.mode}" for o in key.outputs}
     return {getattr(key, "function", type(key).__name__)}
@@ -500,9 +541,12 @@ TEMPLATES = {
     "input flat", "input scalar", "input run", "input repeat", "input each",
     "output flat", "output run", "output each", "several outputs", "index", "gather", "scatter",
     "box", "box stepped", "box whole axis", "box rows", "box spread",
-    "row 4", "row 32", "row 256", "row 256 split", "row vector", "row vector ragged",
-    "column 4", "column 32", "column 256", "column 256 split",
-    "passes 4", "passes 32", "passes 256", "passes input run", "passes input each",
+    "row 4", "row 32", "row 64 split", "row 256", "row 256 split", "row 1024",
+    "row vector", "row vector ragged", "row gathers",
+    "column 4", "column 32", "column 64 split", "column 256", "column 256 split", "column 1024",
+    "column gathers",
+    "passes 4", "passes 32", "passes 256", "passes 1024", "passes gathers",
+    "passes input run", "passes input each",
     "passes output run", "passes output each", "passes output row",
     "lz_scan_small", "lz_scan_rows", "lz_scan_long", "lz_scan_walk", "lz_scan_columns",
     "lz_scan_long_columns", "lz_transpose",

@@ -196,6 +196,9 @@ def test_reduction_compiles_and_has_the_declared_types(name: str) -> None:
             continue
         acc, out = spec.acc_c_type, dt.c_type(spec.out_dtype)
         load = spec.load.format(x="x", k="n")
+        if spec.lane is not None:
+            load = spec.lane.settle.format(a=spec.lane.add.format(a=spec.lane.start, x=load))
+            body += f"LZ_IS({spec.lane.c_type}, {spec.lane.start});\n"
         combine = spec.combine.format(a="a", b="b")
         finish = spec.finish.format(a="a", n="n")
         body += (

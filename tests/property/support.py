@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lazyarr as xp
 from lazyarr import _config
-from lazyarr.codegen.order import FINAL_LANES, combination_order
+from lazyarr.codegen.order import combination_order
 from lazyarr.graph.geometry import is_trailing
 
 Shape = tuple[int, ...]
@@ -123,7 +123,7 @@ def ordered_sum(array: Any, axes: Shape) -> Any:
             _lanes(part, order.lanes)
             for part in np.split(flat, [order.length * n for n in range(1, order.chunks)], axis=1)
         ]
-        total = parts[0] if order.chunks == 1 else _lanes(np.stack(parts, 1), FINAL_LANES)
+        total = parts[0] if order.chunks == 1 else _lanes(np.stack(parts, 1), order.lanes)
     return total.reshape(kept_shape)
 
 
