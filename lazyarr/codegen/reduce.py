@@ -323,15 +323,47 @@ def row_tree(
             _exchange(out, r, spec.acc_bytes, width, name, v)
         width, v = 32, 1
     step = width // 2
+    dealt = []
     while step >= 1:
-        for r in reductions:
-            out.add("#pragma unroll")
-            out.add(f"for (int u = 0; u < {v}; ++u) {{")
-            out.add(f"const A{r} o = lz_shift_down({name}{r}[u], {step});")
-            out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
-            out.add("}")
+        if v > 1:  # of two threads, each goes on with half of their pairs of lanes
+            v //= 2
+            dealt.append(step)
+            _deal(out, reductions, name, v, step)
+        else:
+            _shift(out, reductions, name, 1, step)
         step //= 2
+    for step in dealt:
+        _shift(out, reductions, name, v, step)
     fold_lanes(out, reductions, v, name)
+
+
+def _shift(out: Text, reductions: Iterable[int], name: str, v: int, step: int) -> None:
+    """Combine each of ``v`` accumulators with the one ``step`` threads on."""
+    for r in reductions:
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {v}; ++u) {{")
+        out.add(f"const A{r} o = lz_shift_down({name}{r}[u], {step});")
+        out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
+        out.add("}")
+
+
+def _deal(out: Text, reductions: Iterable[int], name: str, v: int, step: int) -> None:
+    """Combine ``2 * v`` lanes with those of the thread ``step`` away.
+
+    The lower of the two takes the first half of the lanes, the upper the rest; in both the lower
+    thread's accumulator is the left one.
+    """
+    for r in reductions:
+        x = f"{name}{r}"
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {v}; ++u) {{")
+        out.add(f"const bool upper = threadIdx.x & {step};")
+        out.add(f"const A{r} mine = upper ? {x}[u + {v}] : {x}[u];")
+        out.add(f"const A{r} other = upper ? {x}[u] : {x}[u + {v}];")
+        out.add(f"const A{r} o = lz_from_lane(other, (threadIdx.x & 31) ^ {step});")
+        out.add(f"const A{r} left = upper ? o : mine, right = upper ? mine : o;")
+        out.add(f"{x}[u] = COMBINE{r}(left, right);")
+        out.add("}")
 
 
 def _exchange(out: Text, r: int, size: int, width: int, name: str, v: int) -> None:
