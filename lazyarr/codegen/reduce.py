@@ -32,6 +32,7 @@ ROW_BLOCK = 256
 SMALL_BLOCK = 64
 _BOX_BYTES = 16  # LzBox of codegen.cuh
 _MOST_BOX_BYTES = 32768
+_THREADS = 1024  # that a multiprocessor shall hold at least, with 64 registers each
 _MOST_UNROLLED = 160  # instructions
 
 
@@ -39,14 +40,18 @@ def block_shape(key: ReduceKey) -> tuple[int, int]:
     """Return the block's threads along x and y."""
     if key.schedule == "row":
         return row_block(key), 1
-    gathers = any(spec.lane is not None for spec, _ in key.reductions)
-    return (_COLUMN_BLOCKS_GATHERING if gathers else _COLUMN_BLOCKS)[key.lanes]
+    return (_COLUMN_BLOCKS_GATHERING if _gathers(key) else _COLUMN_BLOCKS)[key.lanes]
+
+
+def _gathers(key: ReduceKey) -> bool:
+    """Whether lanes hold more than an accumulator."""
+    return any(spec.lane is not None for spec, _ in key.reductions)
 
 
 # Threads along x, one a column, and along y, which share its lanes: at most 16 each, and fewer of
 # those that hold more than an accumulator.
 _COLUMN_BLOCKS = {1024: (16, 64), 256: (32, 16), 64: (32, 16), 32: (32, 8), 4: (ROW_BLOCK, 1)}
-_COLUMN_BLOCKS_GATHERING = _COLUMN_BLOCKS | {1024: (8, 128), 256: (16, 64)}
+_COLUMN_BLOCKS_GATHERING = _COLUMN_BLOCKS | {1024: (8, 128), 256: (16, 64), 64: (32, 32)}
 
 
 def row_block(key: ReduceKey | PassesKey) -> int:
@@ -115,7 +120,9 @@ def emit_reduce(key: ReduceKey) -> str:
     out = Text()
     x, y = block_shape(key)
     accumulator_types(out, key.reductions)
-    out.add(f'extern "C" __global__ void __launch_bounds__({x * y})')
+    threads = _THREADS if key.schedule == "column" or not _gathers(key) else _THREADS // 2
+    least = max(1, threads // (x * y))
+    out.add(f'extern "C" __global__ void __launch_bounds__({x * y}, {least})')
     out.add(f"{NAME}({', '.join(_parameters(key))}) {{")
     if key.split or (y > 1 if key.schedule == "column" else key.lanes // key.vector > 32):
         exchange_box(out, key, x * y)
@@ -323,15 +330,47 @@ def row_tree(
             _exchange(out, r, spec.acc_bytes, width, name, v)
         width, v = 32, 1
     step = width // 2
+    dealt = []
     while step >= 1:
-        for r in reductions:
-            out.add("#pragma unroll")
-            out.add(f"for (int u = 0; u < {v}; ++u) {{")
-            out.add(f"const A{r} o = lz_shift_down({name}{r}[u], {step});")
-            out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
-            out.add("}")
+        if v > 1:  # of two threads, each goes on with half of their pairs of lanes
+            v //= 2
+            dealt.append(step)
+            _deal(out, reductions, name, v, step)
+        else:
+            _shift(out, reductions, name, 1, step)
         step //= 2
+    for step in dealt:
+        _shift(out, reductions, name, v, step)
     fold_lanes(out, reductions, v, name)
+
+
+def _shift(out: Text, reductions: Iterable[int], name: str, v: int, step: int) -> None:
+    """Combine each of ``v`` accumulators with the one ``step`` threads on."""
+    for r in reductions:
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {v}; ++u) {{")
+        out.add(f"const A{r} o = lz_shift_down({name}{r}[u], {step});")
+        out.add(f"{name}{r}[u] = COMBINE{r}({name}{r}[u], o);")
+        out.add("}")
+
+
+def _deal(out: Text, reductions: Iterable[int], name: str, v: int, step: int) -> None:
+    """Combine ``2 * v`` lanes with those of the thread ``step`` away.
+
+    The lower of the two takes the first half of the lanes, the upper the rest; in both the lower
+    thread's accumulator is the left one.
+    """
+    for r in reductions:
+        x = f"{name}{r}"
+        out.add("#pragma unroll")
+        out.add(f"for (int u = 0; u < {v}; ++u) {{")
+        out.add(f"const bool upper = threadIdx.x & {step};")
+        out.add(f"const A{r} mine = upper ? {x}[u + {v}] : {x}[u];")
+        out.add(f"const A{r} other = upper ? {x}[u] : {x}[u + {v}];")
+        out.add(f"const A{r} o = lz_from_lane(other, (threadIdx.x & 31) ^ {step});")
+        out.add(f"const A{r} left = upper ? o : mine, right = upper ? mine : o;")
+        out.add(f"{x}[u] = COMBINE{r}(left, right);")
+        out.add("}")
 
 
 def _exchange(out: Text, r: int, size: int, width: int, name: str, v: int) -> None:
@@ -431,7 +470,8 @@ def _partial_results(out: Text, key: ReduceKey, step: int, first: str, place: st
         out.add("}")
 
     out.add("{")
-    batch = max(1, 8 // own)
+    words = sum(max(1, spec.acc_bytes // 4) for spec, _ in key.reductions)
+    batch = max(1, 16 // (own * words))
     strided_loop(out, "0", key.lanes, key.lanes, "chunks", batch, lambda: lanes(cut=False))
     lanes(cut=True)
     out.add("}")

@@ -52,6 +52,14 @@ def test_softmax_is_one_kernel(launches: Any, length: int, dtype: Any) -> None:
     np.testing.assert_allclose(np.asarray(y), softmax(a, np=np), rtol=tolerance, atol=0)
 
 
+def test_softmax_of_long_rows_is_one_kernel(launches: Any) -> None:
+    a = random(512, 8200, dtype=np.float32)
+    y = softmax(xp.asarray(a))
+    xp.evaluate(y)
+    assert launches() == 1
+    np.testing.assert_allclose(np.asarray(y), softmax(a, np=np), rtol=3e-6, atol=0)
+
+
 @pytest.mark.parametrize("shape", [(7, 33), (2, 3, 200), (1, 40), (64,)])
 def test_layer_norm_is_one_kernel(launches: Any, shape: tuple[int, ...]) -> None:
     a, w, b = random(*shape), random(shape[-1], seed=1), random(shape[-1], seed=2)
