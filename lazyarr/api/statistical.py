@@ -129,7 +129,7 @@ def var(
     Returns
     -------
     Array
-        Of x's dtype; NaN where correction is n or more. Lazy: one reduction, which reads x once.
+        Of x's dtype; NaN where correction is n or more. Lazy: x is read once.
 
     Raises
     ------
