@@ -30,7 +30,16 @@ from .._dtypes import DType
 from ..storage.storage import Storage
 from . import evaluate, interpret
 from .fuse import is_pointwise
-from .node import CHECKED_GATHERS, MAX_WORK, Cell, GatherSpec, Value, box_spec, const
+from .node import (
+    CHECKED_GATHERS,
+    MAX_WORK,
+    Cell,
+    GatherSpec,
+    Value,
+    box_spec,
+    const,
+    is_seen_through,
+)
 from .optable import cast_spec
 from .views import (
     Box,
@@ -214,10 +223,23 @@ def _hazard(root: Value, old: Value, view: View) -> bool:
                 read = View(offset, v.shape, strides or c_strides(v.shape))
                 if not same_elements(read, view) and not disjoint(read, view):
                     return True
+            elif is_seen_through(v, k) and a.args[0] is old:
+                if not disjoint(_read_through(v, k), view):
+                    return True
             elif a.real is None and is_pointwise(a) and strides is None and id(a) not in seen:
                 seen.add(id(a))
                 stack.append(a)
     return False
+
+
+def _read_through(v: Value, k: int) -> View:
+    """Return what v reads of the value that its operand k copies."""
+    copy = v.args[k]
+    if copy.reads is not None:
+        assert copy.offsets is not None
+        return View(copy.offsets[0], (), ())  # one element
+    assert v.reads is not None and v.offsets is not None
+    return View(v.offsets[k], v.shape, v.reads[k] or ())
 
 
 def _may_fail(root: Value) -> bool:
