@@ -7,10 +7,22 @@ storages, scalars, offsets. Two graphs with equal keys run the same plan.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
+import numpy as np
+
+from .._devices import CPU
+from .node import (
+    ConstSpec,
+    GatherSpec,
+    IndexSpec,
+    ScatterSpec,
+    Value,
+    const,
+    is_seen_through,
+)
 from .views import Shape
 
 _marks: Final = itertools.count(1)
@@ -24,10 +36,21 @@ class Tape:
 
     ``order`` holds every value, edges first, and ``value.slot`` is its position (``slots`` says so
     after ``number``). ``operands`` numbers the distinct (slot, strides, offset) reads; ``offsets``
-    lists their offsets.
+    lists their offsets. ``elements`` counts the reads of each pending element of a real value that
+    is spread; those in ``held`` are read from outside the graph too.
     """
 
-    __slots__ = ("key", "offsets", "operands", "order", "scalar_of", "scalars", "slots")
+    __slots__ = (
+        "elements",
+        "held",
+        "key",
+        "offsets",
+        "operands",
+        "order",
+        "scalar_of",
+        "scalars",
+        "slots",
+    )
 
     def __init__(self) -> None:
         self.order: list[Value] = []
@@ -37,6 +60,8 @@ class Tape:
         self.operands: dict[tuple[int, Shape, int], int] | None = None
         self.slots: dict[Value, int] = _NO_SLOTS
         self.scalar_of: dict[int, int] = _NO_SCALARS
+        self.elements: dict[int, int] | None = None
+        self.held: list[int] = []
 
     def number(self) -> None:
         """Fill in ``slots`` and ``scalar_of``, which only the making of a plan needs."""
@@ -71,6 +96,13 @@ def capture(targets: Sequence[Value]) -> Tape:
     An operand's dtype is not in the key: the specs of its readers imply it.
     """
     tape = Tape()
+    _walk(tape, targets)
+    if tape.elements is not None:
+        _note_held(tape, tape.elements)
+    return tape
+
+
+def _walk(tape: Tape, targets: Sequence[Value]) -> None:
     order = tape.order
     key = tape.key
     mark = next(_marks)
@@ -101,7 +133,24 @@ def capture(targets: Sequence[Value]) -> Tape:
         v.slot = len(order)
         order.append(v)
         _node_key(tape, v)
-    return tape
+
+
+def _note_held(tape: Tape, elements: dict[int, int]) -> None:
+    """Find the elements that somebody keeps: they are computed, or the next write would copy."""
+    order = tape.order
+    for slot, reads in elements.items():
+        if _references(order, slot) > _LISTED + reads:
+            tape.held.append(slot)
+            tape.key.append(slot)
+    tape.key.append("elements")
+
+
+def _references(order: list[Value], slot: int) -> int:
+    return sys.getrefcount(order[slot])
+
+
+# The count for a value that only a list holds, by the function that is used later.
+_LISTED: Final = _references([const(0, np.dtype("bool"), (), CPU)], 0)
 
 
 def _node_key(tape: Tape, v: Value) -> None:
@@ -138,3 +187,8 @@ def _strided_reads(tape: Tape, v: Value) -> None:
         if strides is not None:
             key.append(tape.operand(a.slot, strides, offsets[k]))
             key.append(offsets[k] * a.spec.out_dtype.itemsize & 15)
+            if a.real is None and a.reads is not None and is_seen_through(v, k):
+                elements = tape.elements
+                if elements is None:
+                    elements = tape.elements = {}
+                elements[a.slot] = elements.get(a.slot, 0) + 1

@@ -31,6 +31,7 @@ from .node import (
     IndexSpec,
     ScatterSpec,
     Value,
+    is_seen_through,
 )
 from .optable import ReduceSpec, Spec
 from .passes import Group, PassRegion, is_large, join_groups, pass_step
@@ -135,7 +136,8 @@ class Planner:
             elif type(a.spec) is ConstSpec:
                 continue
             elif v.reads is not None and v.reads[k] is not None:
-                self._store(a, "it is read through a view")
+                if self.slots[a] in self.tape.held or not is_seen_through(v, k):
+                    self._store(a, "it is read through a view")
             elif kind is BoxSpec:
                 if k == 1 or a.shape != v.extra[1]:
                     self._store(a, "the rest of a written array is read from memory")

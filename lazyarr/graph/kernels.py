@@ -42,7 +42,7 @@ from .geometry import (
     plan_map,
     plan_reduce,
 )
-from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value
+from .node import ConstSpec, GatherSpec, IndexSpec, ScatterSpec, Value, is_seen_through
 from .views import Shape, c_strides
 
 _FILLED = 0.9  # of the threads that share rows
@@ -137,7 +137,9 @@ class Region:
         a = v.args[k]
         if k == 0 and type(v.spec) is GatherSpec:
             return False
-        return type(a.spec) is not ConstSpec and self._inline(a)
+        if type(a.spec) is ConstSpec or not self._inline(a):
+            return False
+        return not is_seen_through(v, k)
 
     def _emit(self, v: Value) -> int:
         self.computed.add(v)
@@ -180,6 +182,8 @@ class Region:
 
     def _source(self, v: Value, k: int) -> Source:
         a = v.args[k]
+        if a not in self.stored and is_seen_through(v, k):
+            return self._source_through(v, k)
         slot = self.tape.slots[a]
         strides = v.reads[k] if v.reads is not None else None
         number = -1
@@ -189,6 +193,19 @@ class Region:
             number = self.tape.operand(slot, strides, v.offsets[k])
             misaligned += v.offsets[k] * a.spec.out_dtype.itemsize
         return Source(slot, strides, number, a.spec.out_dtype, misaligned & 15)
+
+    def _source_through(self, v: Value, k: int) -> Source:
+        """Return the elements of a real value that operand k of v would only copy."""
+        copy = v.args[k]
+        real = copy.args[0]
+        assert v.reads is not None and real.real is not None
+        reader, n = (v, k) if copy.reads is None else (copy, 0)  # who says where they begin
+        assert reader.reads is not None and reader.offsets is not None
+        strides, offset = reader.reads[n], reader.offsets[n]
+        assert strides is not None
+        number = self.tape.operand(self.tape.slots[reader.args[n]], strides, offset)
+        misaligned = real.real.ptr + offset * real.dtype.itemsize & 15
+        return Source(self.tape.slots[real], v.reads[k], number, real.dtype, misaligned)
 
     def _const(self, v: Value) -> int:
         number = self.tape.scalar_of[self.tape.slots[v]]

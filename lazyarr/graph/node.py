@@ -17,6 +17,7 @@ import numpy as np
 
 from .._devices import Device
 from ..storage.storage import Storage
+from .optable import Spec, cast_spec
 from .views import Shape
 
 DType = np.dtype[Any]
@@ -216,6 +217,19 @@ class Value:
         self.offsets = None
         self.extra = None
         self.work = leaf_work(storage)
+
+
+def is_seen_through(v: Value, k: int) -> bool:
+    """Whether v reads operand k by a view, and the operand only copies what a real value has.
+
+    All of it in order, or one element: v can read them there, and the copy need not be made.
+    """
+    if v.reads is None or v.reads[k] is None or type(v.spec) is not Spec:
+        return False
+    a = v.args[k]
+    if a.real is not None or len(a.args) != 1 or a.args[0].real is None:
+        return False
+    return a.spec is cast_spec(a.dtype, a.dtype) and (a.reads is None or a.size == 1)
 
 
 def leaf_work(storage: Storage) -> int:

@@ -9,9 +9,10 @@ A write names a cell, a view V of it and a right side R whose operands were capt
    - R reads the old buffer at other elements than V (a hazard), or
    - the old value has other pending readers, which must not see the write.
 
-   Then a box V is written by *renaming*: one kernel into a new buffer, ``i in V ? R : old``;
-   readers keep the old one. Where V is small and only a hazard is in the way, R goes to a
-   temporary first. Where V is no box, the cell moves to a copy first.
+   Small readers that R needs too are computed first. Otherwise a box V is written by *renaming*:
+   one kernel into a new buffer, ``i in V ? R : old``; readers keep the old one. Where V is small
+   and only a hazard is in the way, R goes to a temporary first. Where V is no box, the cell moves
+   to a copy first.
 
 Readers are found by reference counts: a value that only its cell and R's graph hold has none. A
 shared storage has no pending readers (operations on it run at once) and is never renamed.
@@ -31,7 +32,16 @@ from .._dtypes import DType
 from ..storage.storage import Storage
 from . import evaluate, interpret
 from .fuse import is_pointwise
-from .node import CHECKED_GATHERS, MAX_WORK, Cell, GatherSpec, Value, box_spec, const
+from .node import (
+    CHECKED_GATHERS,
+    MAX_WORK,
+    Cell,
+    GatherSpec,
+    Value,
+    box_spec,
+    const,
+    is_seen_through,
+)
 from .optable import cast_spec
 from .views import (
     Box,
@@ -159,13 +169,16 @@ def _write_part(cell: Cell, view: View, root: Value) -> None:
     shared = storage.shared > 0
     hazard = _hazard(root, cell.value, view)
     if not shared:
-        readers = _has_outside_readers(cell, root)
-        if readers or (hazard and large):
+        readers = _outside_readers(cell, root)
+        if readers and _are_small(readers, size):
+            evaluate.force(readers, "read before a write")
+            readers = []
+        if readers != [] or (hazard and large):
             box = as_box(view, cell.value.shape)
             if box is not None:
                 _rename(cell, box, view, root)
                 return
-        if readers:
+        if readers != []:
             move_to_copy(cell)
     if hazard or _may_fail(root):
         # An index out of range must raise before anything is written.
@@ -224,10 +237,23 @@ def _hazard(root: Value, old: Value, view: View) -> bool:
                 read = View(offset, v.shape, strides or c_strides(v.shape))
                 if not same_elements(read, view) and not disjoint(read, view):
                     return True
+            elif is_seen_through(v, k) and a.args[0] is old:
+                if not disjoint(_read_through(v, k), view):
+                    return True
             elif a.real is None and is_pointwise(a) and strides is None and id(a) not in seen:
                 seen.add(id(a))
                 stack.append(a)
     return False
+
+
+def _read_through(v: Value, k: int) -> View:
+    """Return what v reads of the value that its operand k copies."""
+    copy = v.args[k]
+    if copy.reads is not None:
+        assert copy.offsets is not None
+        return View(copy.offsets[0], (), ())  # one element
+    assert v.reads is not None and v.offsets is not None
+    return View(v.offsets[k], v.shape, v.reads[k] or ())
 
 
 def _may_fail(root: Value) -> bool:
@@ -256,17 +282,25 @@ def _references_alone() -> int:
 _ALONE: Final = _references_alone()
 
 
-def _has_outside_readers(cell: Cell, root: Value) -> bool:
-    """Whether anything but ``root`` will still read the cell's value after the write."""
+def _outside_readers(cell: Cell, root: Value) -> list[Value] | None:
+    """Return what will still read the cell's value after the write, apart from ``root``.
+
+    None: there are readers of which ``root``'s graph does not know.
+    """
     if _references(cell) == _ALONE:
-        return False
+        return []
     # Each step is a function of its own: a loop's last value stays referenced until it returns.
     nodes, edges = _closure(root)
     old = id(cell.value)
     if _references(cell) - _ALONE > _edges_to(old, nodes):
-        return True
-    held = _held_outside(nodes, edges)
-    return _needs(old, [nodes[n] for n in held if nodes[n] is not root])
+        return None
+    held = [nodes[n] for n in _held_outside(nodes, edges)]
+    return [v for v in held if v is not root and _needs(old, [v])]
+
+
+def _are_small(readers: list[Value], size: int) -> bool:
+    """Whether computing readers now costs less than a copy of what they read."""
+    return sum([v.size for v in readers]) * _RENAME_SHARE < size
 
 
 def _needs(old: int, stack: list[Value]) -> bool:
