@@ -6,6 +6,7 @@ import datetime
 import importlib.metadata
 import json
 import platform
+import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -36,14 +37,20 @@ def environment(commit: str) -> dict[str, Any]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    gpu = subprocess.run(
+    date = datetime.date.today().isoformat()
+    return {"date": date, "gpu": _gpu(), "commit": commit, "versions": versions}
+
+
+def _gpu() -> str:
+    """Return the name of the GPU and the driver's version, or ``none``."""
+    if shutil.which("nvidia-smi") is None:
+        return "none"
+    return subprocess.run(
         ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.strip()
-    date = datetime.date.today().isoformat()
-    return {"date": date, "gpu": gpu, "commit": commit, "versions": versions}
 
 
 def markdown(result: dict[str, Any]) -> str:
