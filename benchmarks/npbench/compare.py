@@ -35,7 +35,9 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """CuPy's time over ours."""
+        """CuPy's time over ours, if our result is right."""
+        if "lazyarr" in self.errors:
+            return None
         ours, theirs = self.seconds.get("lazyarr"), self.seconds.get("cupy")
         return None if ours is None or theirs is None else theirs / ours
 

@@ -247,6 +247,7 @@ def test_the_mean_is_geometric() -> None:
         compare.Row("a", "S", {"lazyarr": 1.0, "cupy": 2.0}),
         compare.Row("b", "S", {"lazyarr": 1.0, "cupy": 8.0}),
         compare.Row("c", "S", {"lazyarr": 1.0}),
+        compare.Row("d", "S", {"lazyarr": 1.0, "cupy": 900.0}, errors={"lazyarr": "wrong"}),
     ]
     assert report.geometric_mean(rows) == pytest.approx(4.0)
     assert "slower than CuPy: none" in report.summary(rows)[0]
