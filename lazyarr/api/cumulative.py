@@ -77,6 +77,6 @@ def _cumulative(
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         return full(shape, initial, dtype=spec.out_dtype, device=x.device)
     source, view = x._cell.value, x.view
-    if not scans.is_in_order(view):
+    if not views.is_contiguous(view.shape, view.strides):
         source, view = right_side(x.dtype, x.shape, source, view), views.contiguous(x.shape)
     return wrap(scans.scan_call(source, view, spec, axis, include_initial))

@@ -23,7 +23,7 @@ from .launches import Launch, MultiStep, Scratch
 from .node import Value, call_spec
 from .numpy_ops import cast_to
 from .optable import ReduceSpec
-from .views import Shape, View, c_strides, is_contiguous
+from .views import Shape, View, c_strides
 
 Step = KernelStep | MultiStep | EmptyStep
 
@@ -59,11 +59,6 @@ def scan_call(source: Value, view: View, spec: ReduceSpec, axis: int, initial: b
         longer,
         source.device,
     )
-
-
-def is_in_order(view: View) -> bool:
-    """Whether a scan can read a view without a copy."""
-    return is_contiguous(view.shape, view.strides)
 
 
 def scan_step(tape: Tape, v: Value) -> Step:
