@@ -31,7 +31,7 @@ _SHORT_ROW_BYTES: Final = 256  # of rows that one thread scans in shared memory
 _SHORT_COLUMN: Final = 512  # the same for a few columns side by side
 _MANY_COLUMNS: Final = 1 << 17  # as many threads keep a device busy, each walking down one
 _UFUNCS: Final = {"sum": np.add, "prod": np.multiply, "max": np.maximum}
-_FIRST: Final = {"sum": 0, "prod": 1}
+INITIAL: Final = kernels.INITIAL
 
 
 class Extent(NamedTuple):
@@ -159,7 +159,7 @@ def _scan_on_host(v: Value) -> npt.NDArray[Any]:
     result = np.empty(v.shape, v.dtype)
     along = np.moveaxis(result, axis, 0)
     if initial:
-        along[0] = _FIRST[spec.op.name]
+        along[0] = INITIAL[spec.op.name]
     with np.errstate(all="ignore"):
         _UFUNCS[spec.op.name].accumulate(
             np.moveaxis(x, axis, 0), axis=0, dtype=v.dtype, out=along[int(initial) :]
