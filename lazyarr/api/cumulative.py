@@ -48,7 +48,7 @@ def cumulative_sum(
     ValueError
         If ``axis`` is missing and ``x`` is not 1-d.
     """
-    return _cumulative("sum", 0, x, axis, dtype, include_initial)
+    return _cumulative("sum", x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
@@ -60,12 +60,10 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Array:
     """Return the running products along an axis; see `cumulative_sum`. The initial value is 1."""
-    return _cumulative("prod", 1, x, axis, dtype, include_initial)
+    return _cumulative("prod", x, axis, dtype, include_initial)
 
 
-def _cumulative(
-    name: str, initial: int, x: Array, axis: int | None, dtype: Any, include_initial: bool
-) -> Array:
+def _cumulative(name: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
     check_array(x, f"cumulative_{name}")
     if axis is None:
         if x.ndim != 1:
@@ -75,8 +73,8 @@ def _cumulative(
     spec = REDUCE_OPS[name].resolve(x.dtype, None if dtype is None else dt.as_dtype(dtype))
     if include_initial and x.shape[axis] == 0:
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        return full(shape, initial, dtype=spec.out_dtype, device=x.device)
+        return full(shape, scans.INITIAL[name], dtype=spec.out_dtype, device=x.device)
     source, view = x._cell.value, x.view
-    if not scans.is_in_order(view):
+    if not views.is_contiguous(view.shape, view.strides):
         source, view = right_side(x.dtype, x.shape, source, view), views.contiguous(x.shape)
     return wrap(scans.scan_call(source, view, spec, axis, include_initial))

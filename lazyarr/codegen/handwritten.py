@@ -5,14 +5,14 @@ Owns the source text of each; the graph's steps own shapes and arguments.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from .._kernel_files import kernel_text
 from .emit import BLOCK
 from .key import TextKey
 
 LINE = 128  # bytes that memory moves at best
-_BY_SIZE = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+WORDS: Final = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 
 
 class Tile(NamedTuple):
@@ -41,7 +41,7 @@ def transpose_tile(itemsize: int, rows: int, columns: int, aligned: bool) -> Til
 def transpose_key(itemsize: int, batch: int, tile: Tile) -> TextKey:
     """Return the tiled copy for elements of a size, with further axes besides the two."""
     definitions = [
-        _unit(itemsize),
+        item_type(itemsize),
         f"#define LZ_BATCH {batch}",
         f"#define LZ_ROWS {tile.rows}",
         f"#define LZ_COLUMNS {tile.columns}",
@@ -59,7 +59,7 @@ def join_key(unit: int, pieces: int, long: bool, wide: bool) -> TextKey:
     count = "unsigned long long" if wide else "unsigned int"
     sizes = f"#define LZ_PIECES {pieces}\n#define LZ_THREADS {BLOCK}\n#define LZ_LINE {LINE}"
     items = f"#define LZ_ITEMS {join_items(unit)}\ntypedef {count} LZ_U;"
-    text = f"{_unit(unit)}\n{sizes}\n{items}\n{kernel_text('join.cuh')}"
+    text = f"{item_type(unit)}\n{sizes}\n{items}\n{kernel_text('join.cuh')}"
     return TextKey("join", "lz_join_long" if long else "lz_join_short", text)
 
 
@@ -68,8 +68,8 @@ def join_items(unit: int) -> int:
     return {1: 8, 2: 8, 4: 4, 8: 4, 16: 2}[unit]
 
 
-def _unit(itemsize: int) -> str:
-    """Return the definition of LZ_T, for copies of items of a size."""
+def item_type(itemsize: int) -> str:
+    """Return the definition of LZ_T, for kernels that only move items of a size."""
     if itemsize == 16:
         return "struct alignas(16) LZ_T { unsigned long long a, b; };"
-    return f"typedef {_BY_SIZE[itemsize]} LZ_T;"
+    return f"typedef {WORDS[itemsize]} LZ_T;"

@@ -32,7 +32,7 @@ class Order(NamedTuple):
     chunks: int
 
 
-def combination_order(results: int, elements: int, trailing: bool = True) -> Order:
+def combination_order(results: int, elements: int, trailing: bool) -> Order:
     """Return the order for ``results`` (M) outputs of ``elements`` (K) each.
 
     ``trailing``: the reduced axes are the last ones of the shape.

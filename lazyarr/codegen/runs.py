@@ -12,17 +12,10 @@ from typing import Final
 from .. import _dtypes as dt
 from .._kernel_files import kernel_text
 from .emit import prelude
+from .handwritten import item_type
 from .key import DType, TextKey
 from .sorting import equal
 
-_WORDS: Final = {
-    1: "unsigned char",
-    2: "unsigned short",
-    4: "unsigned int",
-    8: "unsigned long long",
-    16: "LzWide",
-}
-_WIDE: Final = "struct alignas(16) LzWide { unsigned long long a, b; };"
 FLAG_THREADS: Final = 512
 EMIT_THREADS: Final = 128
 WORD: Final = 32  # flags a thread
@@ -54,10 +47,8 @@ def emit_key(mode: str, width: int) -> TextKey:
     positions with the array's length behind them; ``inverse``, each element's run at the place that
     an operand names.
     """
-    word = _WORDS[width] if mode == "values" else "long long"
     definitions = [
-        _WIDE,
-        f"typedef {word} LZ_T;",
+        item_type(width) if mode == "values" else "typedef long long LZ_T;",
         f"#define LZ_MODE {_MODES.index(mode)}",
         f"#define LZ_GROUP {max(1, 4 // width) if mode == 'values' else 1}",
         f"#define LZ_TILE_WORDS {TILE // WORD}",

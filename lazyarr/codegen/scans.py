@@ -25,7 +25,7 @@ _FEW_CHUNKS: Final = 4  # of a warp, as long as rows have not all the warps of a
 _MOST_IN_A_VECTOR: Final = 8
 _SPAN_BYTES: Final = 1 << 14
 
-_FIRST: Final = {"sum": "0", "prod": "1"}  # the initial values
+INITIAL: Final = {"sum": 0, "prod": 1}  # the initial values
 
 
 def widest(spec: ReduceSpec) -> int:
@@ -150,7 +150,7 @@ def _key(function: str, file: str, spec: ReduceSpec, initial: bool, *more: str) 
 
 def _first(spec: ReduceSpec) -> str:
     """Return the initial value as a C expression."""
-    value = _FIRST[spec.op.name]
+    value = INITIAL[spec.op.name]
     if spec.out_dtype.kind != "c":
         return f"(({spec.acc_c_type}){value})"
     part = dt.c_type(dt.real_of(spec.out_dtype))

@@ -12,14 +12,9 @@ from typing import Final, NamedTuple
 from .. import _dtypes as dt
 from .._kernel_files import kernel_text
 from .emit import prelude
+from .handwritten import WORDS
 from .key import DType, TextKey
 
-_WORDS: Final = {
-    1: "unsigned char",
-    2: "unsigned short",
-    4: "unsigned int",
-    8: "unsigned long long",
-}
 _INFINITIES: Final = {1: "0", 2: "0", 4: "0x7f800000u", 8: "0x7ff0000000000000ull"}
 RADIX: Final = 256
 WARP_LIMIT: Final = 128  # the longest row that a warp sorts
@@ -51,10 +46,10 @@ def flip_of(dtype: DType, descending: bool) -> int:
 
 def _sort_text(file: str, dtype: DType, pairs: bool, threads: int, items: int, *more: str) -> str:
     width = dtype.itemsize
-    out = "long long" if pairs else _WORDS[width]
+    out = "long long" if pairs else WORDS[width]
     definitions = [
-        f"#define LZ_WORD {_WORDS[width]}",
-        f"#define LZ_KEY {_WORDS[max(width, 4)]}",
+        f"#define LZ_WORD {WORDS[width]}",
+        f"#define LZ_KEY {WORDS[max(width, 4)]}",
         f"#define LZ_FLOATING {int(dtype.kind == 'f')}",
         f"#define LZ_INFINITY {_INFINITIES[width]}",
         f"#define LZ_PAIRS {int(pairs)}",
@@ -111,8 +106,8 @@ def radix_sort_keys(
         block.threads,
         block.items,
         f"#define LZ_BLOCKS {block.blocks}",
-        f"#define LZ_COUNT {_WORDS[carried.counts]}",
-        f"#define LZ_INDEX {_WORDS[carried.indices]}",
+        f"#define LZ_COUNT {WORDS[carried.counts]}",
+        f"#define LZ_INDEX {WORDS[carried.indices]}",
     )
     name = _name(pairs)
     return (

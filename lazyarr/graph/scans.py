@@ -23,7 +23,7 @@ from .launches import Launch, MultiStep, Scratch
 from .node import Value, call_spec
 from .numpy_ops import cast_to
 from .optable import ReduceSpec
-from .views import Shape, View, c_strides, is_contiguous
+from .views import Shape, View, c_strides
 
 Step = KernelStep | MultiStep | EmptyStep
 
@@ -31,7 +31,7 @@ _SHORT_ROW_BYTES: Final = 256  # of rows that one thread scans in shared memory
 _SHORT_COLUMN: Final = 512  # the same for a few columns side by side
 _MANY_COLUMNS: Final = 1 << 17  # as many threads keep a device busy, each walking down one
 _UFUNCS: Final = {"sum": np.add, "prod": np.multiply, "max": np.maximum}
-_FIRST: Final = {"sum": 0, "prod": 1}
+INITIAL: Final = kernels.INITIAL
 
 
 class Extent(NamedTuple):
@@ -59,11 +59,6 @@ def scan_call(source: Value, view: View, spec: ReduceSpec, axis: int, initial: b
         longer,
         source.device,
     )
-
-
-def is_in_order(view: View) -> bool:
-    """Whether a scan can read a view without a copy."""
-    return is_contiguous(view.shape, view.strides)
 
 
 def scan_step(tape: Tape, v: Value) -> Step:
@@ -164,7 +159,7 @@ def _scan_on_host(v: Value) -> npt.NDArray[Any]:
     result = np.empty(v.shape, v.dtype)
     along = np.moveaxis(result, axis, 0)
     if initial:
-        along[0] = _FIRST[spec.op.name]
+        along[0] = INITIAL[spec.op.name]
     with np.errstate(all="ignore"):
         _UFUNCS[spec.op.name].accumulate(
             np.moveaxis(x, axis, 0), axis=0, dtype=v.dtype, out=along[int(initial) :]

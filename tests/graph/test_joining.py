@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lazyarr as xp
-from lazyarr.codegen.handwritten import _unit
+from lazyarr.codegen.handwritten import item_type
 from lazyarr.graph import evaluate
 from lazyarr.graph.joining import join_call
 from tests.property.support import values
@@ -161,7 +161,7 @@ def unit_of(arrays: list[xp.Array], axis: int, shape: tuple[int, ...]) -> int:
     assert call is not None
     _, plan, _ = evaluate.plan_for([call])
     text = plan.steps[0][0].key.text
-    return next(size for size in (1, 2, 4, 8, 16) if text.startswith(_unit(size)))
+    return next(size for size in (1, 2, 4, 8, 16) if text.startswith(item_type(size)))
 
 
 def test_units_are_as_large_as_every_piece_allows() -> None:
