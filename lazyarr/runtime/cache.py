@@ -66,6 +66,19 @@ class DiskCache:
         except OSError as error:
             self._give_up(f"cannot write to {directory}: {error}")
 
+    def is_empty(self) -> bool:
+        """Whether no entry can be found in it: the next program will be compiled."""
+        if self._memory:
+            return False
+        directory = self._directory()
+        if directory is None:
+            return True
+        try:
+            with os.scandir(directory) as listing:
+                return all(item.name.startswith(_PREFIX) for item in listing)
+        except OSError:
+            return True
+
     def _directory(self) -> str | None:
         """Return the directory, made and checked at the first call, or None: memory only."""
         if not self._checked:

@@ -5,7 +5,8 @@ those.
 
 Owns the compiler options and the text of compile errors. Imports ``_config`` and its neighbours;
 ``cuda.bindings`` at the first compilation only, so that a binary taken from the cache costs neither
-its import nor the loading of the compiler. Needs no GPU and no driver.
+its import nor the loading of the compiler; ``load_ahead`` does both in a thread, where a compilation
+is certain to come. Needs no GPU and no driver.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,11 +37,33 @@ _NUMERICS = ("--fmad=false", "--std=c++17")
 _NVRTC_ONLY = ("-default-device",)
 # The folder that an installer leaves beside a package: its name holds the version.
 _INSTALLED = re.compile(r"(nvidia_cuda_nvrtc(?:_cu\d+)?-[^-]+)\.dist-info")
+_TRIVIAL = 'extern "C" __global__ void k() {}'  # takes the compiler's pages from the disk
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[ \t]*(?:[<\"]([^>\"\n]+)[>\"])?", re.MULTILINE)
 _MISSING_FILE = re.compile(r"(?:could not|cannot) open source file \"([^\"]+)\"")
 _INCLUDE_OPTIONS = ("-I", "--include-path", "-include", "--pre-include", "-isystem")
 _DIAGNOSTIC = re.compile(r"^(.+?)\((\d+)\): ((?:catastrophic |internal )?error\b.*)$")
 _LINE_DIRECTIVE = re.compile(r'^\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?')
+
+
+_loader: threading.Thread | None = None
+
+
+def load_ahead(arch: str) -> None:
+    """Load the compiler in a thread, and make it ready, while the caller does something else.
+
+    What goes wrong is not reported: the first compilation meets it again.
+    """
+    global _loader
+    if _config.config.compiler == "nvcc" or _loader is not None:
+        return
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            nvrtc, _, supported = _load()
+            _compile_nvrtc(nvrtc, _TRIVIAL, _architecture(arch, supported), ())
+
+    _loader = threading.Thread(target=work, name="lazyarr-nvrtc")
+    _loader.start()
 
 
 def compile_cubin(source: str, arch: str, options: Sequence[str] = ()) -> bytes:
@@ -50,6 +74,8 @@ def compile_cubin(source: str, arch: str, options: Sequence[str] = ()) -> bytes:
     """
     if _config.config.compiler == "nvcc":
         return _compile_nvcc(source, arch, options)
+    if _loader is not None:
+        _loader.join()
     try:
         nvrtc, _, supported = _load()
     except (ImportError, RuntimeError) as error:

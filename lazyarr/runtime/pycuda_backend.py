@@ -243,6 +243,8 @@ class CudaBackend:
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
         self.memory_total: int = device.total_memory()
+        if open_cache().is_empty():
+            nvrtc.load_ahead(self.target)  # beside the making of the context
         with cuda_process.busy():
             self.context = _retain(device)
             self._batches = threading.local()

@@ -109,6 +109,20 @@ def test_a_temporary_file_left_by_a_crash_goes(tmp_path: Path) -> None:
     assert {f.name for f in files(tmp_path)} == {".tmp-new", cache_module._name(b"key")}
 
 
+def test_a_cache_knows_whether_it_is_empty(tmp_path: Path) -> None:
+    cache = fresh(tmp_path / "c")
+    assert cache.is_empty()
+    (tmp_path / "c" / ".tmp-left").write_bytes(b"x")
+    assert cache.is_empty()
+    cache.put(b"key", b"data")
+    assert not cache.is_empty()
+    assert not fresh(tmp_path / "c").is_empty()
+    memory = DiskCache(None, 100)
+    assert memory.is_empty()
+    memory.put(b"key", b"data")
+    assert not memory.is_empty()
+
+
 def memory_only(cache: DiskCache, text: str) -> None:
     """The cache works within the process, and warns once."""
     with pytest.warns(RuntimeWarning, match=text):

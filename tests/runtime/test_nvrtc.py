@@ -50,6 +50,24 @@ def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     yield request.param
 
 
+_AHEAD = """
+import sys, threading
+from lazyarr.runtime import nvrtc
+assert "cuda.bindings.nvrtc" not in sys.modules
+nvrtc.load_ahead("sm_90")
+nvrtc.load_ahead("sm_90")
+assert [t.name for t in threading.enumerate()].count("lazyarr-nvrtc") <= 1
+print(nvrtc.compile_cubin('extern "C" __global__ void f() {}', "sm_90")[:4], nvrtc._loader.is_alive())
+"""
+
+
+@needs_nvrtc
+def test_the_compiler_is_loaded_ahead_in_a_thread() -> None:
+    for text, printed in ((_AHEAD, "b'\\x7fELF' False\n"), (_AHEAD.rsplit("print", 1)[0], "")):
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
+
+
 @needs_nvrtc
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_a_cubin_for_each_architecture(compiler: str, arch: str) -> None:
