@@ -301,6 +301,13 @@ struct lz_distances { double shift, sum, squares; int n; };
 // of two, because means are subtracted, and may be large beside their differences.
 struct lz_moments { double n, shift, offset, squares; };
 
+// 1 / n of a power of two, exactly.
+LZ_FN double lz_inverse(int n) {
+    union { double value; unsigned long long bits; } inverse = {(double)n};
+    inverse.bits = 0x7fe0000000000000ull - inverse.bits;
+    return inverse.value;
+}
+
 // The shift is a lane's first element. That is near enough for float, whose rounding is coarser by
 // 2^29; for double it moves to the mean at 2, 4, 8, .. elements: then at most half of `squares`
 // cancels in the end, wherever the first elements lie.
@@ -311,9 +318,7 @@ template <class T> LZ_FN lz_distances lz_add_distance(lz_distances a, T x) {
     a.squares += d * d;
     a.n += 1;
     if (sizeof(T) == 8 && (a.n & (a.n - 1)) == 0) {
-        union { double value; unsigned long long bits; } inverse = {(double)a.n};
-        inverse.bits = 0x7fe0000000000000ull - inverse.bits;  // of a power of two, exactly
-        const double shift = a.shift + a.sum * inverse.value, moved = shift - a.shift;
+        const double shift = a.shift + a.sum * lz_inverse(a.n), moved = shift - a.shift;
         const double sum = a.sum - a.n * moved;
         if (a.squares < lz_inf<double>()) a.squares -= moved * (a.sum + sum);
         a.sum = sum;
@@ -322,9 +327,10 @@ template <class T> LZ_FN lz_distances lz_add_distance(lz_distances a, T x) {
     return a;
 }
 
+// Divisions take most of the time that is not reading: the common ones are products of the same bits.
 LZ_FN lz_moments lz_settle(lz_distances a) {
     if (a.n == 0) return lz_moments();
-    const double offset = a.sum / a.n;
+    const double offset = (a.n & (a.n - 1)) == 0 ? a.sum * lz_inverse(a.n) : a.sum / a.n;
     const double squares = a.squares - a.sum * offset;
     const bool overflow = squares != squares && lz_isfinite(a.sum);
     lz_moments m = {(double)a.n, a.shift, offset, overflow ? a.squares : squares};
@@ -334,7 +340,7 @@ LZ_FN lz_moments lz_settle(lz_distances a) {
 LZ_FN lz_moments lz_join(lz_moments a, lz_moments b) {
     if (b.n == 0) return a;
     if (a.n == 0) return b;
-    const double n = a.n + b.n, share = b.n / n;
+    const double n = a.n + b.n, share = a.n == b.n ? 0.5 : b.n / n;
     const double apart = b.shift - a.shift + (b.offset - a.offset);
     lz_moments m = {n, a.shift, a.offset + apart * share,
                     a.squares + b.squares + apart * apart * (a.n * share)};

@@ -1,12 +1,12 @@
 // Scans with inner > 1: down columns of (outer, n, inner).
 //
-// Further definitions: LZ_ROWS (how many rows a thread takes), LZ_STAGED, LZ_LOOK_BACK (columns are
-// longer than a tile). A block takes a tile: columns side by side, as many groups of LZ_ROWS rows
-// as it has threads for. Staged, the columns are those of one outer index, fewer than 32, and come
-// through shared memory; otherwise 32 neighbours, each warp a group of rows. A thread's rows
-// combine top to bottom, the groups in a tree.
+// Further definitions: LZ_ROWS (how many rows a thread takes), LZ_WIDTH, LZ_STAGED, LZ_LOOK_BACK
+// (columns are longer than a tile). A block takes a tile: columns side by side, as many groups of
+// LZ_ROWS rows as it has threads for. Staged, the columns are those of one outer index, fewer than
+// LZ_WIDTH, and come through shared memory; otherwise LZ_WIDTH neighbours. A thread's rows combine
+// top to bottom, the groups in a tree.
 
-#define LZ_MOST_SLOTS 4  // that a thread waits for: a block has at least 8 threads a column
+#define LZ_MOST_SLOTS ((LZ_GROUP * LZ_WIDTH + LZ_THREADS - 1) / LZ_THREADS)  // for a thread
 #define LZ_RESIDENT (sizeof(LZ_A) < 16 ? 3 : 2)  // blocks that have to find registers
 
 struct LzThreadReader {
@@ -59,7 +59,7 @@ __device__ __forceinline__ void lz_scan_tile(LZ_A* out, unsigned long long* stat
                                              LzRaw<LZ_A>* totals, LzRaw<LZ_A>* parts,
                                              LzRaw<LZ_A>* prefixes, LzRaw<LZ_A>* staging) {
   const int thread = threadIdx.x;
-  const int width = LZ_STAGED ? (int)inner : 32;
+  const int width = LZ_STAGED ? (int)inner : LZ_WIDTH;
   const int groups = LZ_THREADS / width;
   const int group = thread / width;
   const long long top = tile * groups * LZ_ROWS;
@@ -162,7 +162,7 @@ __device__ __forceinline__ void lz_scan_tile(LZ_A* out, unsigned long long* stat
 extern "C" __global__ void __launch_bounds__(LZ_THREADS, LZ_RESIDENT)
 lz_scan_long_columns(LZ_A* out, unsigned long long* state, const LZ_T* in, long long columns,
                      long long n, long long inner, long long beside, long long tiles) {
-  __shared__ LzRaw<LZ_A> totals[LZ_THREADS], parts[LZ_THREADS], prefixes[32], staging[LZ_STAGING];
+  __shared__ LzRaw<LZ_A> totals[LZ_THREADS], parts[LZ_THREADS], prefixes[LZ_WIDTH], staging[LZ_STAGING];
   __shared__ unsigned long long ticket;
   if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
   __syncthreads();

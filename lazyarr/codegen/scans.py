@@ -92,6 +92,7 @@ def columns_key(
         spec,
         initial,
         f"#define LZ_ROWS {rows}",
+        f"#define LZ_WIDTH {NEIGHBOURS}",
         f"#define LZ_STAGED {int(staged)}",
         f"#define LZ_LOOK_BACK {int(look_back)}",
     )
