@@ -48,7 +48,7 @@ _LINE_DIRECTIVE = re.compile(r'^\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?')
 _loader: threading.Thread | None = None
 
 
-def load_ahead(arch: str) -> None:
+def load_ahead() -> None:
     """Load the compiler in a thread, and make it ready, while the caller does something else.
 
     What goes wrong is not reported: the first compilation meets it again.
@@ -60,7 +60,7 @@ def load_ahead(arch: str) -> None:
     def work() -> None:
         with contextlib.suppress(Exception):
             nvrtc, _, supported = _load()
-            _compile_nvrtc(nvrtc, _TRIVIAL, _architecture(arch, supported), ())
+            _compile_nvrtc(nvrtc, _TRIVIAL, f"sm_{max(supported)}", ())
 
     _loader = threading.Thread(target=work, name="lazyarr-nvrtc")
     _loader.start()

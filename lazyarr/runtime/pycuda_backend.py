@@ -81,6 +81,8 @@ def _load() -> Any:
     if _drv is None:
         import pycuda.driver
 
+        if open_cache().is_empty():
+            nvrtc.load_ahead()  # while the driver starts, and makes a context
         pycuda.driver.init()
         _drv = pycuda.driver
     return _drv
@@ -243,8 +245,6 @@ class CudaBackend:
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
         self.memory_total: int = device.total_memory()
-        if open_cache().is_empty():
-            nvrtc.load_ahead(self.target)  # beside the making of the context
         with cuda_process.busy():
             self.context = _retain(device)
             self._batches = threading.local()

@@ -54,8 +54,8 @@ _AHEAD = """
 import sys, threading
 from lazyarr.runtime import nvrtc
 assert "cuda.bindings.nvrtc" not in sys.modules
-nvrtc.load_ahead("sm_90")
-nvrtc.load_ahead("sm_90")
+nvrtc.load_ahead()
+nvrtc.load_ahead()
 assert [t.name for t in threading.enumerate()].count("lazyarr-nvrtc") <= 1
 print(nvrtc.compile_cubin('extern "C" __global__ void f() {}', "sm_90")[:4], nvrtc._loader.is_alive())
 """
