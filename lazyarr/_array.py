@@ -613,7 +613,7 @@ def _node(
 
 def assign(x: Array, view: View, value: Any, *, temporary: bool) -> None:
     """Write a value (an array or a scalar, broadcast and converted) to a view of x's cell."""
-    if x._frozen or any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True)):
+    if x._frozen or views.is_stretched(view):
         raise ValueError("a broadcast array is read-only; copy it with xp.asarray(x, copy=True)")
     if type(value) is not Array:
         value = assigned(x, value)
@@ -656,9 +656,9 @@ def check_assigned(x: Array, value: Array) -> None:
 
 def _check_assigned_dtype(target: DType, source: DType) -> None:
     """The standard: a value must promote to the target's dtype, kind by kind."""
-    order = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-    if source == target:
+    if source is target or source == target:
         return
+    order = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
     if order[source.kind] > order[target.kind] or (source.kind == "b") != (target.kind == "b"):
         raise TypeError(
             f"cannot write {source} values to an array of {target}; convert them with astype"
@@ -682,18 +682,19 @@ def binary(op: Op, x: Array, y: Any, reflected: bool = False) -> Any:
     device = x._device
     shape = x._shape
     if type(y) is Array:
-        if (
-            y._shape == shape
-            and x._view is None
-            and y._view is None
-            and y._device is device
-            and not reflected
-        ):
-            dtypes = (x._dtype, y._dtype)
-            spec = op.specs.get(dtypes) or op.resolve(*dtypes)
-            args = (x._cell.value, y._cell.value)
-            return wrap(Value(spec, args, None, None, None, shape, device))
-        return elementwise(op, y, x) if reflected else elementwise(op, x, y)
+        if reflected:
+            x, y = y, x
+        if y._shape != x._shape or y._device is not device:
+            return elementwise(op, x, y)
+        dtypes = (x._dtype, y._dtype)
+        spec = op.specs.get(dtypes) or op.resolve(*dtypes)
+        args = (x._cell.value, y._cell.value)
+        a, b = x._view, y._view
+        if a is None and b is None:
+            return wrap(Value(spec, args, None, None, None, x._shape, device))
+        reads = (None if a is None else a.strides, None if b is None else b.strides)
+        offsets = (0 if a is None else a.offset, 0 if b is None else b.offset)
+        return wrap(Value(spec, args, reads, offsets, None, x._shape, device))
     if isinstance(y, _SCALARS):
         if op is _OP_POW and not reflected and _squares(x._dtype, y):
             return unary(_OP_SQUARE, x)

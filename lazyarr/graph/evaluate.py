@@ -101,18 +101,16 @@ def _run(
             if len(pending) == 1 and not counters.sinks and _run_direct(state, pending[0], cause):
                 return
             tape = capture(pending)
-            target = None
         else:
             tape = capture([*pending, into])
             assert view is not None
-            target = _target(tape, into, view)
-            tape.key.append(target)
+            _note_target(tape, into, view)
         for v in pending:
             tape.key.append(v.slot)
         key = tuple(tape.key)
         plan = state.plans.get(key)
         if plan is None:
-            stores = {} if target is None else {pending[-1].slot: target}
+            stores = {} if into is None else {pending[-1].slot: _target(tape, into, view)}
             tape.number()
             plan = make_plan(tape, pending, stores)
             state.keep(key, plan)
@@ -195,9 +193,20 @@ def _direct_key(v: Value, storages: list[Storage | None]) -> tuple[object, ...]:
     return v.spec, v.shape, first.ptr & 15, second.ptr & 15
 
 
-def _target(tape: Tape, value: Value, view: View) -> Target:
-    operand = tape.operand(value.slot, view.strides, view.offset)
+def _note_target(tape: Tape, value: Value, view: View) -> None:
+    """Make the view that is written to a part of the key."""
     assert value.real is not None
+    strides = view.strides
+    key = tape.key
+    key.append("into")
+    key.append(strides)
+    key.append(tape.operand(value.slot, strides, view.offset))
+    key.append((value.real.ptr + view.offset * value.dtype.itemsize) & 15)
+
+
+def _target(tape: Tape, value: Value, view: View | None) -> Target:
+    assert view is not None and value.real is not None
+    operand = tape.operand(value.slot, view.strides, view.offset)
     misaligned = value.real.ptr + view.offset * value.dtype.itemsize
     return Target(value.slot, view.strides, operand, misaligned & 15)
 

@@ -10,7 +10,6 @@ write cannot reach it.
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from .._devices import Device
 from ..storage.storage import Storage
 from .optable import Spec, cast_spec
-from .views import Shape
+from .views import Shape, size_of
 
 DType = np.dtype[Any]
 
@@ -203,11 +202,11 @@ class Value:
 
     @property
     def size(self) -> int:
-        return math.prod(self.shape)
+        return size_of(self.shape)
 
     @property
     def nbytes(self) -> int:
-        return math.prod(self.shape) * self.spec.out_dtype.itemsize  # type: ignore[no-any-return]
+        return size_of(self.shape) * self.spec.out_dtype.itemsize  # type: ignore[no-any-return]
 
     def make_real(self, storage: Storage) -> None:
         """Give the value its storage and drop its edges."""

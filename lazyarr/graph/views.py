@@ -19,12 +19,23 @@ Shape = tuple[int, ...]
 MAX_ELEMENTS = 2**62
 
 
-class View(NamedTuple):
-    """Element ``i`` lies at ``offset + sum(i[d] * strides[d])`` of the storage."""
+class View:
+    """Element ``i`` lies at ``offset + sum(i[d] * strides[d])`` of the storage. Not changed."""
 
-    offset: int
-    shape: Shape
-    strides: Shape
+    __slots__ = ("offset", "shape", "strides")
+
+    def __init__(self, offset: int, shape: Shape, strides: Shape) -> None:
+        self.offset = offset
+        self.shape = shape
+        self.strides = strides
+
+
+def size_of(shape: Shape) -> int:
+    """Return the number of elements."""
+    size = 1
+    for n in shape:
+        size *= n
+    return size
 
 
 @lru_cache(maxsize=4096)
@@ -43,11 +54,12 @@ def contiguous(shape: Shape) -> View:
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
     """Whether the elements lie in C order without gaps (strides of axes of length 1 are free)."""
     expected = 1
-    for n, s in zip(reversed(shape), reversed(strides), strict=True):
+    for d in range(len(shape) - 1, -1, -1):
+        n = shape[d]
         if n == 0:
             return True
         if n != 1:
-            if s != expected:
+            if strides[d] != expected:
                 return False
             expected *= n
     return True
@@ -230,6 +242,23 @@ def expand_key(key: Any, ndim: int) -> list[Any]:
     return parts
 
 
+def bounds(part: slice, n: int) -> tuple[int, int, int]:
+    """Return ``part.indices(n)``, by the shorter way for plain slices of step 1."""
+    first, last = part.start, part.stop
+    if part.step is None:
+        start, stop = 0, n
+        if type(first) is int:
+            start = max(first + n, 0) if first < 0 else min(first, n)
+        elif first is not None:
+            return part.indices(n)
+        if type(last) is int:
+            stop = max(last + n, 0) if last < 0 else min(last, n)
+        elif last is not None:
+            return part.indices(n)
+        return start, stop, 1
+    return part.indices(n)
+
+
 def basic_index(view: View, key: Any) -> View:
     """Return the view that a basic key (integers, slices, ellipsis, newaxis) selects."""
     offset = view.offset
@@ -246,7 +275,7 @@ def basic_index(view: View, key: Any) -> View:
         n = old_shape[axis]
         s = old_strides[axis]
         if isinstance(part, slice):
-            start, stop, step = part.indices(n)
+            start, stop, step = bounds(part, n)
             if step > 0:
                 length = (stop - start + step - 1) // step
             else:
@@ -269,7 +298,8 @@ def basic_index(view: View, key: Any) -> View:
 def extent(view: View) -> tuple[int, int]:
     """Return the lowest element offset and one past the highest; (0, 0) for an empty view."""
     low = high = view.offset
-    for n, s in zip(view.shape, view.strides, strict=True):
+    for d in range(len(view.shape)):
+        n, s = view.shape[d], view.strides[d]
         if n == 0:
             return 0, 0
         if s < 0:
@@ -282,19 +312,26 @@ def extent(view: View) -> tuple[int, int]:
 def is_full(view: View, size: int) -> bool:
     """Whether the view is the storage's elements, all of them, in order."""
     return (
-        view.offset == 0
-        and math.prod(view.shape) == size
-        and is_contiguous(view.shape, view.strides)
+        view.offset == 0 and size_of(view.shape) == size and is_contiguous(view.shape, view.strides)
     )
 
 
 def same_elements(a: View, b: View) -> bool:
     """Whether element i of both views is the same element, for every i."""
-    return (
-        a.offset == b.offset
-        and a.shape == b.shape
-        and all(n == 1 or s == t for n, s, t in zip(a.shape, a.strides, b.strides, strict=True))
-    )
+    if a.offset != b.offset or a.shape != b.shape:
+        return False
+    for d in range(len(a.shape)):
+        if a.shape[d] != 1 and a.strides[d] != b.strides[d]:
+            return False
+    return True
+
+
+def is_stretched(view: View) -> bool:
+    """Whether several indices lead to one element."""
+    for d in range(len(view.shape)):
+        if view.strides[d] == 0 and view.shape[d] > 1:
+            return True
+    return False
 
 
 def disjoint(a: View, b: View) -> bool:

@@ -20,7 +20,6 @@ shared storage has no pending readers (operations on it run at once) and is neve
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Final
 
@@ -54,6 +53,7 @@ from .views import (
     disjoint,
     is_full,
     same_elements,
+    size_of,
 )
 
 _RENAME_SHARE: Final = 4
@@ -70,8 +70,7 @@ def write(cell: Cell, view: View, root: Value) -> None:
     ValueError
         If the cell shares memory that may not be written.
     """
-    size = math.prod(view.shape)
-    if size == 0:
+    if size_of(view.shape) == 0:
         return
     old = cell.value
     storage = old.real
@@ -108,7 +107,7 @@ def right_side(dtype: DType, shape: Shape, right: Value, right_view: View) -> Va
         right_view.shape == shape
         and right_view.offset == 0
         and right_view.strides == c_strides(shape)
-        and right.size == math.prod(shape)
+        and right.size == size_of(shape)
     )
     strides = broadcast_strides(right_view.shape, right_view.strides, shape)
     return Value(
@@ -157,7 +156,7 @@ def _write_open(old: Value, view: View, root: Value) -> None:
 
 def _write_part(cell: Cell, view: View, root: Value) -> None:
     size = cell.value.size
-    large = math.prod(view.shape) * _RENAME_SHARE >= size
+    large = size_of(view.shape) * _RENAME_SHARE >= size
     if cell.value.real is None:
         box = as_box(view, cell.value.shape) if large else None
         if box is not None:

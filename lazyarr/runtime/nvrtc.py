@@ -5,8 +5,8 @@ those.
 
 Owns the compiler options and the text of compile errors. Imports ``_config`` and its neighbours;
 ``cuda.bindings`` at the first compilation only, so that a binary taken from the cache costs neither
-its import nor the loading of the compiler; ``load_ahead`` does both in a thread, where a compilation
-is certain to come. Needs no GPU and no driver.
+its import nor the loading of the compiler; ``load_ahead`` does both in a thread, where one is sure
+to come. Needs no GPU and no driver.
 """
 
 from __future__ import annotations
