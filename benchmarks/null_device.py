@@ -11,6 +11,7 @@ import numpy as np
 from lazyarr._devices import parse_device
 from lazyarr.runtime import select
 from lazyarr.runtime.base import MemoryInfo
+from lazyarr.runtime.budget import Budget
 
 NAME = "sim:9"
 
@@ -47,6 +48,7 @@ class Null:
     stream_handle = 0
 
     def __init__(self) -> None:
+        self.budget = Budget(NAME, self.memory_total)
         self._next = 1 << 20
         self._here = nullcontext()
         self.launched = 0

@@ -14,6 +14,7 @@ from ._control import (
     evaluate,
     memory_info,
     set_default_device,
+    set_memory_limit,
     stats,
     stream,
     synchronize,
@@ -34,7 +35,13 @@ from ._dtypes import (
     uint32,
     uint64,
 )
-from ._errors import CompileError, DeviceUnavailableError, KernelError, TransferGuardError
+from ._errors import (
+    CompileError,
+    DeviceUnavailableError,
+    KernelError,
+    OutOfMemoryError,
+    TransferGuardError,
+)
 from ._host import prefetch
 from ._info import __array_namespace_info__
 from .api.creation import (
@@ -172,6 +179,7 @@ __all__ = [
     "KernelError",
     "Out",
     "SourceModule",
+    "OutOfMemoryError",
     "TransferGuardError",
     "__array_api_version__",
     "__array_namespace_info__",
@@ -304,6 +312,7 @@ __all__ = [
     "round",
     "searchsorted",
     "set_default_device",
+    "set_memory_limit",
     "sign",
     "signbit",
     "sin",

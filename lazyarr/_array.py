@@ -26,6 +26,7 @@ from .graph.node import MAX_WORK, Cell, Value, const
 from .graph.optable import OPS, Op, Spec
 from .graph.views import Shape, View
 from .graph.write import right_side, write
+from .storage.storage import HOST
 
 _SCALARS: Final = (bool, int, float, complex, np.generic)
 _OP_NEG: Final = OPS["negative"]
@@ -125,7 +126,7 @@ class Array:
         storage = self._cell.value.real
         if storage is None:
             return "host" if self._device is CPU else "device"
-        return storage.location.value
+        return "host" if storage.location is HOST else "device"
 
     @property
     def T(self) -> Array:  # noqa: N802 - the standard's name

@@ -32,6 +32,7 @@ class Config:
     debug: bool = False  # LAZYARR_DEBUG: a line on stderr for every kernel
     sim: bool = False  # LAZYARR_SIM: list the simulator in devices()
     pinned_budget: int | None = None  # LAZYARR_PINNED_BUDGET, in bytes; None: by the RAM
+    memory_limit: int | None = None  # LAZYARR_MEMORY_LIMIT: device memory for arrays, in bytes
     cuda_home: str | None = None  # CUDA_HOME or CUDA_PATH: where a CUDA toolkit is
 
 
@@ -101,6 +102,7 @@ def read_config(environ: Mapping[str, str]) -> Config:
         debug=_flag(environ, "LAZYARR_DEBUG", False),
         sim=_flag(environ, "LAZYARR_SIM", False),
         pinned_budget=_size(environ, "LAZYARR_PINNED_BUDGET"),
+        memory_limit=_size(environ, "LAZYARR_MEMORY_LIMIT"),
         cuda_home=environ.get("CUDA_HOME") or environ.get("CUDA_PATH") or None,
     )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from contextlib import AbstractContextManager
 from typing import Any
 
 from ._array import Array, force_arrays
 from ._devices import CPU, Device, parse_device, scoped_default, set_process_default
+from .graph import evaluate as _evaluation
+from .graph import pressure
 from .ledger import Stats, counters, tell_watchers
 from .runtime import select
 from .runtime.base import MemoryInfo
@@ -17,6 +20,7 @@ __all__ = [
     "evaluate",
     "memory_info",
     "set_default_device",
+    "set_memory_limit",
     "stats",
     "stream",
     "synchronize",
@@ -74,6 +78,9 @@ def stats(*, reset: bool = False) -> Stats:
 def memory_info(device: Any = None) -> MemoryInfo:
     """Return a device's memory in bytes: used by live arrays, its peak, pooled, free, total.
 
+    And the limit of ``set_memory_limit``, and what was copied for want of memory: ``spilled`` to
+    the host, and ``returned``.
+
     Parameters
     ----------
     device : device, optional
@@ -95,6 +102,38 @@ def memory_info(device: Any = None) -> MemoryInfo:
     backend = select.backend_for(chosen)
     with backend.batch():
         return backend.memory_info()
+
+
+def set_memory_limit(limit: int | None, *, device: Any = None) -> None:
+    """Bound the memory that arrays may have on a device; what is above it is spilled at once.
+
+    Parameters
+    ----------
+    limit : int or None
+        Bytes. None takes the bound away: then the device's memory is the bound.
+    device : device, optional
+        By default the default device.
+
+    Raises
+    ------
+    ValueError
+        For a negative limit, and for ``cpu``, which has no memory apart from the host's.
+
+    Notes
+    -----
+    ``LAZYARR_MEMORY_LIMIT`` sets the limit of every device at the start. An allocation above the
+    limit makes arrays that were not used for longest go to the host until they are used again; see
+    ``docs/location.md``. It raises ``OutOfMemoryError`` if that does not help.
+    """
+    chosen = select.default_device() if device is None else parse_device(device)
+    if chosen is CPU:
+        raise ValueError("set_memory_limit: device 'cpu' has no memory of its own")
+    if limit is not None:
+        limit = operator.index(limit)
+        if limit < 0:
+            raise ValueError(f"set_memory_limit: a limit is not negative, but {limit} was given")
+    state = _evaluation.runtime(chosen)
+    pressure.set_limit(state.backend, state.lock, limit)
 
 
 def default_device(device: Any) -> AbstractContextManager[Device]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .runtime.base import CompileError, DeviceUnavailableError, KernelError
+from .runtime.base import CompileError, DeviceUnavailableError, KernelError, OutOfMemoryError
 
 __all__ = [
     "CompileError",
     "DeviceUnavailableError",
     "KernelError",
     "LinAlgError",
+    "OutOfMemoryError",
     "TransferGuardError",
 ]
 

@@ -327,23 +327,26 @@ class KernelFunction:
             if x._cell.value.real is not None and (mode != "w" or not covers(x)):
                 x._cell.value.real.verify()
         cause = self._cause
-        late = False
+        in_use: list[Storage] = []  # nothing that is held here is spilled
+        late: list[Array] = []
         for x, mode, _ in arrays:
             if mode == "r":
                 storage = x._cell.value.real
                 if storage.location is not DEVICE:  # type: ignore[union-attr]
                     storage.device_read(cause)  # type: ignore[union-attr]
+                in_use.append(storage)  # type: ignore[arg-type]
             elif mode == "w" and covers(x):
-                late = True
+                late.append(x)
             else:
                 storage = own_storage(x._cell, cause)
                 if storage.location is not DEVICE or storage.mirrored:
                     storage.device_write(cause, whole=False)
+                in_use.append(storage)
         if late:
-            # Last: now nothing can fail that would leave these half changed.
-            for x, mode, _ in arrays:
-                if mode == "w" and covers(x):
-                    self._take_over(x)
+            # Last: once all have memory, nothing can fail that would leave them half changed.
+            made = [self._memory_for(x) for x in late]
+            for x, storage in zip(late, made, strict=True):
+                self._take_over(x, storage)
         for x, _, k in arrays:
             storage = x._cell.value.real
             if backend.many_streams:
@@ -352,14 +355,24 @@ class KernelFunction:
             if x._view is not None:
                 values[k] += x._view.offset * x._dtype.itemsize
 
-    def _take_over(self, x: Array) -> None:
-        """Make x's storage, all of which is about to be written, one that nothing else needs."""
+    def _memory_for(self, x: Array) -> Storage:
+        """Return a storage with memory for x, all of which is about to be written: x's or another.
+
+        Another if something may still need x's, or if x's has no memory on the device.
+        """
         if share.is_disposable(x._cell):
-            share.replace(x._cell, Storage(self._state.backend, x._cell.value.nbytes))
-            return
-        storage = x._cell.value.real
-        if storage.location is not DEVICE or storage.mirrored:  # type: ignore[union-attr]
-            storage.device_write(self._cause, whole=True)  # type: ignore[union-attr]
+            return Storage(self._state.backend, x._cell.value.nbytes)
+        storage: Storage = x._cell.value.real  # type: ignore[assignment]
+        if not storage.ptr and storage.nbytes:
+            return Storage(self._state.backend, storage.nbytes)
+        return storage
+
+    def _take_over(self, x: Array, storage: Storage) -> None:
+        """Make a storage x's."""
+        if x._cell.value.real is not storage:
+            share.replace(x._cell, storage)
+        elif storage.location is not DEVICE or storage.mirrored:
+            storage.device_write(self._cause, whole=True)
 
     def _accesses(self, arrays: list[Placed], values: list[Any]) -> list[Access]:
         return [Access(values[k], x.nbytes, mode, self._argument_name(k)) for x, mode, k in arrays]

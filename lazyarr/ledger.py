@@ -18,7 +18,11 @@ _PACKAGE = str(Path(__file__).parent)
 
 
 class Stats(NamedTuple):
-    """Counts since the last reset. Bytes are bytes; ``control`` counts small reads that steer."""
+    """Counts since the last reset. Bytes are bytes; ``control`` counts small reads that steer.
+
+    ``spills`` counts arrays whose device memory was needed for others, ``returns`` how often one
+    came back; what was copied for that is in ``bytes_spilled`` and ``bytes_returned`` alone.
+    """
 
     launches: int
     compiles: int
@@ -29,6 +33,10 @@ class Stats(NamedTuple):
     control: int
     library_calls: int
     evaluations: int
+    spills: int = 0
+    returns: int = 0
+    bytes_spilled: int = 0
+    bytes_returned: int = 0
 
 
 class Clock(NamedTuple):
@@ -41,7 +49,7 @@ class Clock(NamedTuple):
 
 @dataclass
 class Event:
-    """One thing that happened: ``kind`` is kernel, copy, control, compile, evaluate or library.
+    """One thing that happened: kernel, copy, spill, control, compile, evaluate or library.
 
     ``seconds`` is host time from start to end of the call; ``gpu_seconds`` is the device's, read
     from ``clock`` once the work is done. ``line`` is the user's Python line.
@@ -75,6 +83,10 @@ class Counters:
         self.control: int = 0
         self.library_calls: int = 0
         self.evaluations: int = 0
+        self.spills: int = 0
+        self.returns: int = 0
+        self.bytes_spilled: int = 0
+        self.bytes_returned: int = 0
 
     def snapshot(self) -> Stats:
         return Stats(
@@ -87,6 +99,10 @@ class Counters:
             self.control,
             self.library_calls,
             self.evaluations,
+            self.spills,
+            self.returns,
+            self.bytes_spilled,
+            self.bytes_returned,
         )
 
 

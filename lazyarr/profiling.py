@@ -389,7 +389,7 @@ def explain(x: Array) -> str:
     with share.device_lock(x.device):
         value = x._cell.value
         if value.real is not None:
-            return f"{title}: already evaluated, on the {value.real.location.value}"
+            return f"{title}: already evaluated, on the {x.location}"
         return _explain_plan(title, *evaluate.plan_for([value]))
 
 

@@ -13,11 +13,11 @@ from .._array import Array, wrap
 from .._devices import CPU, Device, parse_device
 from .._dtypes import DType
 from .._promotion import default_dtype, scalar_dtype, scalar_value
-from ..graph import views
+from ..graph import evaluate, views
 from ..graph.node import Value, const, leaf
 from ..graph.views import Shape
 from ..graph.write import right_side
-from ..runtime.select import backend_for, default_device
+from ..runtime.select import default_device
 from ..storage.storage import Storage
 
 _KIND_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -64,7 +64,7 @@ def known_device(spec: Any) -> Device:
     """Return the device that ``spec`` names, or the default one for None; it must be usable."""
     device = default_device() if spec is None else parse_device(spec)
     if device is not CPU and device.runtime is None:
-        backend_for(device)
+        evaluate.runtime(device)
     return device
 
 
@@ -124,7 +124,7 @@ def uninitialised(shape: Shape, dtype: DType, device: Device) -> Array:
     if device is CPU:
         storage = Storage(None, nbytes)
     else:
-        backend = backend_for(device)
+        backend = evaluate.runtime(device).backend
         with backend.batch():
             storage = Storage(backend, nbytes)
     return Array(leaf(storage, dtype, shape, device))

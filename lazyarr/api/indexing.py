@@ -31,7 +31,6 @@ from ..graph.optable import OPS
 from ..graph.read import read_host
 from ..graph.views import Shape, View
 from ..graph.write import check_writable, own_storage, right_side
-from ..storage import transfer
 from ..storage.storage import HOST
 from ._common import check_array
 from ._runs import positions_of_nonzero, select
@@ -533,10 +532,7 @@ def control_scalar(x: Array, cause: str) -> Any:
     offset = x.view.offset
     if storage.location is HOST:
         return read_host(value, x.dtype, View(offset, (), ()), cause, explicit=True).item()
-    storage.verify()
-    at = storage.ptr + offset * x.itemsize
-    assert storage.backend is not None
-    data = transfer.control_read(storage.backend, at, x.itemsize, cause)
+    data = storage.control_read(offset * x.itemsize, x.itemsize, cause)
     return data.view(x.dtype)[0].item()
 
 

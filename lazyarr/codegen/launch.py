@@ -19,7 +19,7 @@ from .._devices import Device
 from ..ledger import counters
 from ..runtime.base import Access, Backend, Dim3
 from ..storage.checks import SLOT_BYTES, Check, ErrorSlots
-from ..storage.storage import DEVICE, Storage
+from ..storage.storage import DEVICE, Storage, uses
 from .emit import NAME, emit_box, emit_map
 from .key import Apply, BoxKey, DType, KernelKey, MapKey, PassesKey, TextKey, is_checked
 from .passes import emit_passes
@@ -441,9 +441,14 @@ def upload(
 ) -> None:
     """Make the device copies of a plan's leaves valid; the only copies that a plan can cause."""
     many_streams: bool = backend.many_streams
+    noted = uses.on
+    if noted:
+        uses.now += 1
     for slot in slots:
         storage = storages[slot]
         assert storage is not None
+        if noted:
+            storage.used = uses.now
         if storage.location is not DEVICE:
             storage.device_read(cause)
         if many_streams:

@@ -15,6 +15,7 @@ from .. import ledger
 from .._devices import CPU, Device
 from ..codegen.launch import DeviceState, KernelStep, Run, upload
 from ..ledger import counters
+from ..runtime.base import OutOfMemoryError
 from ..runtime.select import backend_for
 from ..storage.storage import Storage
 from . import interpret
@@ -22,6 +23,7 @@ from .capture import Tape, capture
 from .fuse import Plan, make_plan
 from .kernels import Target
 from .node import Value
+from .pressure import ArrayRelief
 from .views import View
 
 _MAX_PLANS = 4096
@@ -33,6 +35,7 @@ class DeviceRuntime(DeviceState):
     def __init__(self, device: Device) -> None:
         super().__init__(backend_for(device))
         self.lock = threading.RLock()
+        self.backend.budget.relief = ArrayRelief(self.backend, self.lock)
         self.plans: dict[tuple[object, ...], Plan] = {}
 
     def plan(self, key: tuple[object, ...]) -> Plan | None:
@@ -77,7 +80,32 @@ def force(values: Sequence[Value], cause: str) -> None:
     if device is CPU:
         interpret.force(pending)
         return
-    _run(device.runtime or runtime(device), pending, None, None, cause)
+    state = device.runtime or runtime(device)
+    if len(pending) == 1:
+        _run(state, pending, None, None, cause)
+    else:
+        _run_several(state, pending, cause)
+
+
+def _run_several(state: DeviceRuntime, pending: list[Value], cause: str) -> None:
+    """Run values in one plan, or in smaller ones if the device has no memory for all at once."""
+    parts = [pending]
+    while parts:
+        part = parts.pop()
+        if len(part) == 1:
+            _run(state, part, None, None, cause)
+        elif not _has_run(state, part, cause):
+            middle = len(part) // 2
+            parts += [part[middle:], part[:middle]]
+
+
+def _has_run(state: DeviceRuntime, values: list[Value], cause: str) -> bool:
+    """Run values in one plan; False if there is no memory for that."""
+    try:
+        _run(state, values, None, None, cause)
+    except OutOfMemoryError:
+        return False
+    return True
 
 
 def store(root: Value, target: Value, view: View) -> None:
@@ -127,9 +155,18 @@ def _run(
             plan.run(run, order)  # type: ignore[arg-type]
         counters.evaluations += 1
         if counters.sinks:
+            _note_lines(wanted)
             names = [step[0].name for step in plan.steps]
             event = ledger.Event("evaluate", cause, 0, cause, details={"kernels": names})
             ledger.emit(event, started)
+
+
+def _note_lines(values: list[Value]) -> None:
+    """Let the storages of values say which of the user's lines asked for them."""
+    line = ledger.user_line()
+    for v in values:
+        if v.real is not None:
+            v.real.line = line
 
 
 def _run_direct(state: DeviceRuntime, v: Value, cause: str) -> bool:

@@ -16,7 +16,6 @@ from .._devices import CPU
 from .._dtypes import DType
 from ..runtime import host_library
 from ..runtime.base import Backend, LibraryCall, Operand
-from ..storage import transfer
 from ..storage.storage import DEVICE, Storage, from_host
 from . import evaluate
 from .calls import run_library
@@ -88,6 +87,7 @@ def _on_device(
     cause: str,
 ) -> list[Storage]:
     operands = []
+    in_use = []  # nothing that is held here is spilled
     for value, shape in inputs:
         storage = value.real
         assert storage is not None
@@ -95,6 +95,7 @@ def _on_device(
         storage.device_read(cause)
         if state.backend.many_streams:
             storage.join_stream()
+        in_use.append(storage)
         operands.append(Operand(storage.ptr, _flat(shape, lead), value.dtype))
     made = [Storage(state.backend, _nbytes(x)) for x in outputs]
     results = [
@@ -155,6 +156,5 @@ def control_read(value: Value, cause: str) -> npt.NDArray[Any]:
     storage = evaluate.real_storage(value, cause)
     if storage.backend is None:
         return host_view(storage, value.dtype, contiguous(value.shape))
-    storage.verify()
-    data = transfer.control_read(storage.backend, storage.ptr, value.nbytes, cause)
+    data = storage.control_read(0, value.nbytes, cause)
     return data.view(value.dtype).reshape(value.shape)

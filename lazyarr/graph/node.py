@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from .._devices import Device
-from ..storage.storage import Storage
+from ..storage.storage import Storage, uses
 from .optable import Spec, cast_spec
 from .views import Shape, size_of
 
@@ -27,7 +27,6 @@ DType = np.dtype[Any]
 MAX_WORK: Final = 120
 CHECKED_GATHERS: Final[list[GatherSpec]] = []  # made in this process: most make none
 _HALF_OF_MEMORY: Final = 2 * MAX_WORK
-_LARGE: Final = 1 << 28
 
 
 class LeafSpec:
@@ -234,9 +233,10 @@ def is_seen_through(v: Value, k: int) -> bool:
 def leaf_work(storage: Storage) -> int:
     """Return what a leaf counts towards ``MAX_WORK``: more for a large share of the memory."""
     backend = storage.backend
-    if backend is None or storage.nbytes < _LARGE:
+    if backend is None or storage.nbytes < uses.large:
         return 1
-    return 1 + storage.nbytes * _HALF_OF_MEMORY // backend.memory_total
+    total: int = backend.budget.total
+    return 1 + storage.nbytes * _HALF_OF_MEMORY // total
 
 
 class Cell:

@@ -29,7 +29,6 @@ from .._devices import CPU, Device
 from ..codegen import runs as kernels
 from ..codegen.launch import Fresh, KernelStep, Pointer, Run, ceil_div, upload
 from ..ledger import counters
-from ..storage import transfer
 from ..storage.storage import Storage
 from . import calls, evaluate, interpret
 from .calls import operand_pointer
@@ -86,9 +85,7 @@ def count_of(flags: Value, cause: str) -> int:
     if storage.backend is None:
         assert storage.host is not None
         return int(storage.host.view(np.int64)[-1])
-    storage.verify()
-    at = storage.ptr + storage.nbytes - 8
-    data = transfer.control_read(storage.backend, at, 8, f"count of {cause}")
+    data = storage.control_read(storage.nbytes - 8, 8, f"count of {cause}")
     return int(data.view(np.int64).item())
 
 

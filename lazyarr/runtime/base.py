@@ -32,6 +32,13 @@ class KernelError(RuntimeError):
     """A kernel that failed while it ran (the text names the kernel, and the argument if known)."""
 
 
+class OutOfMemoryError(MemoryError):
+    """A device has no memory for a request, whatever is moved to the host.
+
+    The text names the request, the largest arrays on the device, and why they stay there.
+    """
+
+
 class Memory(Protocol):
     """One allocation of device memory. It is given back with ``Backend.release``."""
 
@@ -69,13 +76,20 @@ class Module(Protocol):
 
 
 class MemoryInfo(NamedTuple):
-    """Device memory in bytes: ``used`` by live allocations, ``peak`` of it, ``pooled`` in all."""
+    """Device memory in bytes: ``used`` by live allocations, ``peak`` of it, ``pooled`` in all.
+
+    ``limit`` is what arrays may use (None: all there is); ``spilled`` and ``returned`` count what
+    was copied to the host for want of memory, and back.
+    """
 
     used: int
     peak: int
     pooled: int
     free: int
     total: int
+    limit: int | None = None
+    spilled: int = 0
+    returned: int = 0
 
 
 class Event(Protocol):
@@ -104,6 +118,7 @@ class Backend(Protocol):
     checked: bool  # launches must come with their ``Access`` records
     many_streams: bool  # a stream other than the null stream was ever used
     memory_total: int  # bytes of device memory
+    budget: Any  # a ``budget.Budget``: the limit, and who makes room
 
     @property
     def stream_handle(self) -> int:
@@ -115,7 +130,15 @@ class Backend(Protocol):
         ...
 
     def allocate(self, nbytes: int) -> Memory:
-        """Return at least ``nbytes`` (> 0) of uninitialised memory, aligned to 256 bytes."""
+        """Return at least ``nbytes`` (> 0) of uninitialised memory, aligned to 256 bytes.
+
+        Where there is none within the budget, idle blocks are given back and arrays are spilled.
+        Raises ``OutOfMemoryError``.
+        """
+        ...
+
+    def set_limit(self, limit: int | None) -> None:
+        """Bound the bytes that live allocations may have; None: by the device's memory alone."""
         ...
 
     def release(self, memory: Memory) -> None:

@@ -20,7 +20,9 @@ def measured_copy_rate(backend: Backend) -> float | None:
     pools hold back to the system.
     """
     with backend.batch():
-        size = _size(backend.memory_info().free)
+        info = backend.memory_info()
+        free = info.free if info.limit is None else min(info.free, info.limit - info.used)
+        size = _size(free)
         if size is None:
             return None
         try:

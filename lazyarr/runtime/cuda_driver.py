@@ -11,7 +11,7 @@ import ctypes
 import sys
 from typing import Any, NoReturn
 
-from lazyarr.runtime.base import Dim3, KernelError
+from lazyarr.runtime.base import Dim3, KernelError, OutOfMemoryError
 
 _INT = ctypes.c_int
 _UINT = ctypes.c_uint
@@ -84,7 +84,7 @@ class Driver:
             texts.append((text.value or b"?").decode())
         message = f"{what} failed: {texts[0]} ({texts[1]})"
         if code == _OUT_OF_MEMORY:
-            raise MemoryError(message)
+            raise OutOfMemoryError(message)
         if code in _KERNEL_ERRORS:
             message = kernel_failure(message, self.last_kernel)
         raise KernelError(message)

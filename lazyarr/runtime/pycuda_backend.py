@@ -15,6 +15,7 @@ What PyCUDA asks of its user, and how it is met here:
 
 from __future__ import annotations
 
+import gc
 import re
 import threading
 import time
@@ -40,6 +41,7 @@ from lazyarr.runtime.base import (
     Memory,
     MemoryInfo,
 )
+from lazyarr.runtime.budget import Budget
 from lazyarr.runtime.cache import open_cache
 from lazyarr.runtime.copy_rate import measured_copy_rate
 from lazyarr.runtime.cuda_driver import Driver, kernel_failure
@@ -245,6 +247,8 @@ class CudaBackend:
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
         self.memory_total: int = device.total_memory()
+        self.budget = Budget(f"cuda:{ordinal}" if ordinal else "cuda", self.memory_total)
+        self._bound = 0  # of ``_used``: above, the peak grows or the limit is reached
         with cuda_process.busy():
             self.context = _retain(device)
             self._batches = threading.local()
@@ -355,12 +359,13 @@ class CudaBackend:
     def allocate(self, nbytes: int) -> CudaMemory:
         """Return at least ``nbytes`` from the current stream's pool.
 
-        Raises ``MemoryError`` once queued releases, pools and Python's garbage gave nothing more.
+        Raises ``OutOfMemoryError`` once queued releases, pools, arrays that can be spilled and
+        Python's garbage gave nothing more.
         """
         stream = self._stream.get()
         used = self._used = self._used + nbytes
-        if used > self._peak:
-            self._peak = used
+        if used > self._bound:
+            self._pass_bound(nbytes)
         size = (nbytes + _SMALLEST - 1) & -_SMALLEST
         blocks = stream.blocks.get(size)
         if blocks:
@@ -380,25 +385,65 @@ class CudaBackend:
             except BaseException:
                 self._used -= nbytes
                 raise
+        if self.budget.limit is not None and self._pooled() > self.budget.limit:
+            self._free_idle()
         return CudaMemory(int(handle), nbytes, size, handle, stream)
 
+    def _pass_bound(self, nbytes: int) -> None:
+        """Note a new peak; make room if the limit is passed. ``_used`` has ``nbytes`` already."""
+        limit = self.budget.limit
+        if limit is not None and self._used > limit:
+            self._used -= nbytes
+            self.budget.keep_to_limit(nbytes, lambda: self._used, self.drain)
+            self._used += nbytes
+        self._set_peak(max(self._peak, self._used))
+
+    def _set_peak(self, peak: int) -> None:
+        limit = self.budget.limit
+        self._peak = peak
+        self._bound = peak if limit is None else min(peak, limit)
+
+    def set_limit(self, limit: int | None) -> None:
+        """Bound the bytes that live allocations may have, and what pools keep beyond these."""
+        self.budget.limit = limit
+        self._set_peak(self._peak)
+        if limit is not None and self._pooled() > limit:
+            self._free_idle()
+
     def _allocate_again(self, stream: _Stream, size: int, error: Exception) -> Any:
+        """Return a block for which the device had no memory, after giving back what can be."""
         if not isinstance(error, _drv.MemoryError):
             raise self._failure(error, f"allocating {size} bytes") from error
-        self.drain()
-        self.free_cached()
-        try:
-            return stream.allocate(size)
-        except _drv.MemoryError:
-            info = self.memory_info()
-            raise MemoryError(
-                f"cuda:{self.ordinal} cannot allocate {size} bytes: {info.free} of {info.total} "
-                f"bytes are free, {info.used} are in use by arrays (at most {info.peak} so far)"
-            ) from error
-        finally:
-            for pool in self._pools.values():
-                with suppress(_drv.Error):
-                    _keep_a_block(pool)
+        with self.budget.lock:
+            try:
+                return self._allocate_spilling(stream, size)
+            except _drv.MemoryError:
+                info = self.memory_info()
+                state = (
+                    f"{info.free} of {info.total} bytes are free, {info.used} are in use by arrays "
+                    f"(at most {info.peak} so far)"
+                )
+                raise self.budget.error(size, state) from error
+            finally:
+                for pool in self._pools.values():
+                    with suppress(_drv.Error):
+                        _keep_a_block(pool)
+
+    def _allocate_spilling(self, stream: _Stream, size: int) -> Any:
+        """Give back idle blocks, then arrays, then Python's garbage, until there is a block."""
+        collected = False
+        while True:
+            self.drain()
+            self._free_idle()
+            try:
+                return stream.allocate(size)
+            except _drv.MemoryError:
+                # Every turn spills something, or is the last one.
+                if collected:
+                    raise
+                if not self.budget.spill(size, partly=True):
+                    gc.collect()
+                    collected = True
 
     def release(self, memory: Memory) -> None:
         """Give the memory back. Safe in any finalizer: it only appends.
@@ -460,8 +505,21 @@ class CudaBackend:
     def memory_info(self) -> MemoryInfo:
         """Return how much memory is in use, pooled and free."""
         free, total = _drv.mem_get_info()
-        pooled = sum(pool.managed_bytes for pool in self._pools.values())
-        return MemoryInfo(self._used, self._peak, pooled, free, total)
+        budget = self.budget
+        return MemoryInfo(
+            self._used,
+            self._peak,
+            self._pooled(),
+            free,
+            total,
+            budget.limit,
+            budget.bytes_spilled,
+            budget.bytes_returned,
+        )
+
+    def _pooled(self) -> int:
+        pooled: int = sum([pool.managed_bytes for pool in self._pools.values()])
+        return pooled
 
     def copy_rate(self) -> float | None:
         """Return the bytes a second that a copy on the device moves; measured at the first call."""
@@ -469,11 +527,17 @@ class CudaBackend:
             if self._copy_rate is None:
                 peak = self._peak
                 self._copy_rate = measured_copy_rate(self)
-                self._peak = max(peak, self._used)  # of the program, not of the measurement
+                self._set_peak(max(peak, self._used))  # of the program, not of the measurement
             return self._copy_rate
 
     def free_cached(self) -> None:
         """Give the blocks that pools hold back to the system: the device's and page-locked ones."""
+        self._free_idle()
+        if _host_pool is not None:
+            _host_pool.pool.free_held()
+
+    def _free_idle(self) -> None:
+        """Give the blocks of device memory that pools hold back to the system."""
         self._reclaim()
         for blocks in self._blocks.values():
             blocks.clear()
@@ -481,8 +545,6 @@ class CudaBackend:
             pool.free_held()
             with suppress(_drv.Error):
                 _keep_a_block(pool)
-        if _host_pool is not None:
-            _host_pool.pool.free_held()
 
     def host_buffer(self, nbytes: int) -> HostBytes:
         """Return host memory: page-locked within the budget, else pageable.

@@ -18,29 +18,69 @@ to host              HOST         HOST m       down, HOST m HOST m
 
 ``up`` and ``down`` are the only copies. A shared storage (one whose pointer left the library) is
 never mirrored: a read on the other side copies every time.
+
+Where the device's memory is short, a storage is spilled: its device memory goes, and its bytes stay
+on the host. It counts as before, so that users and the guard see no difference:
+
+=====================  ===================================  ==============================
+event                  SPILLED                              HOST m without device memory
+=====================  ===================================  ==============================
+it got there from      DEVICE: down; DEVICE m: no copy      HOST m: no copy
+counts as              DEVICE m                             HOST m
+device read            back, DEVICE m                       back, HOST m
+device write, whole    DEVICE                               DEVICE
+device write, part     back, DEVICE                         back, DEVICE
+to device              back, DEVICE m                       back, DEVICE m
+everything else        as DEVICE m                          as HOST m
+=====================  ===================================  ==============================
+
+``back`` and the ``down`` of a spill are copies that are counted apart.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from enum import Enum
 from typing import Any, Final
 
 import numpy as np
 
+from .. import ledger
 from ..runtime.base import ANY_STREAM, Backend, HostBytes, Memory
 from . import guard, transfer
 
 
 class Location(Enum):
-    """Which copy of a storage is authoritative."""
+    """Which copy of a storage is authoritative. What is spilled counts as being on the device."""
 
     HOST = "host"
     DEVICE = "device"
+    SPILLED = "spilled"
 
 
 HOST: Final = Location.HOST
 DEVICE: Final = Location.DEVICE
+SPILLED: Final = Location.SPILLED
+
+_LARGE: Final = 1 << 28
+
+
+class Uses:
+    """When storages were used: noted only once memory was short, or has a limit.
+
+    ``now`` counts evaluations. ``large``: storages from this size on bound laziness.
+    """
+
+    __slots__ = ("large", "now", "on")
+
+    def __init__(self) -> None:
+        self.on = False
+        self.now: int = 0
+        self.large: int = _LARGE
+
+
+uses: Final = Uses()
 
 
 class Storage:
@@ -54,6 +94,7 @@ class Storage:
         "host",
         "host_open",
         "keeper",
+        "line",
         "location",
         "memory",
         "mirrored",
@@ -62,6 +103,7 @@ class Storage:
         "readonly",
         "shared",
         "stream",
+        "used",
     )
 
     def __init__(self, backend: Backend | None, nbytes: int, allocate: bool = True) -> None:
@@ -80,6 +122,8 @@ class Storage:
         self.stream = 0
         # What the data depends on that is not known to be good: see ``checks``.
         self.checks: list[Any] | None = None
+        self.used: int = uses.now
+        self.line = ""  # the user's, if a trace saw the storage made
         self.memory: Memory | None = None
         self.ptr = 0
         if not allocate:
@@ -100,8 +144,8 @@ class Storage:
 
     @property
     def device_valid(self) -> bool:
-        """Whether the device holds the storage's bytes now."""
-        return self.location is DEVICE or (self.mirrored and not self.shared)
+        """Whether the device holds the storage's bytes now, or did before they were spilled."""
+        return self.location is not HOST or (self.mirrored and not self.shared)
 
     def _allocate(self) -> None:
         if self.memory is None and self.backend is not None and self.nbytes and not self.ptr:
@@ -109,24 +153,57 @@ class Storage:
             self.ptr = self.memory.ptr
             self.stream = self.memory.used_on
 
-    def _upload(self, cause: str) -> None:
+    def _upload(self, cause: str, kind: str = "copy") -> None:
         assert self.backend is not None and self.host is not None
         self._allocate()
         if self.backend.many_streams:
             self.join_stream()
-        transfer.copy(self.backend, "h2d", self.ptr, self.host, cause)
+        transfer.copy(self.backend, "h2d", self.ptr, self.host, cause, kind)
         if self.shared:
             # Somebody may write the buffer at any time: the copy must not be under way any more.
             with self.backend.batch():
                 self.backend.record().synchronize()
 
-    def _download(self, cause: str) -> None:
+    def _download(self, cause: str, kind: str = "copy") -> None:
         assert self.backend is not None
         if self.host is None or self.held():
             self.host = self.backend.host_buffer(self.nbytes)
         if self.backend.many_streams:
             self.join_stream()
-        transfer.copy(self.backend, "d2h", self.ptr, self.host, cause)
+        transfer.copy(self.backend, "d2h", self.ptr, self.host, cause, kind)
+
+    def spill(self, cause: str) -> None:
+        """Give the device's memory back. What only the device holds is copied to the host first.
+
+        The caller has made sure that nobody uses the memory: see ``graph.pressure``.
+        """
+        memory = self.memory
+        assert memory is not None and self.backend is not None
+        started = time.perf_counter()
+        counts = self.device_valid
+        copies = counts and not self.mirrored
+        if copies:
+            self._download(cause, "spill")
+            self.mirrored = True
+        if self.location is DEVICE:
+            self.location = SPILLED
+        self.memory = None
+        self.ptr = 0
+        memory.used_on = self.stream
+        self.backend.release(memory)
+        if not counts:
+            return  # what the memory held was out of date
+        ledger.counters.spills += 1
+        if ledger.sinks and not copies:
+            ledger.emit(ledger.Event("spill", "no copy", 0, cause), started)
+
+    def _return(self, cause: str) -> None:
+        """Bring back what was spilled, if it was."""
+        if not self.ptr and self.nbytes:
+            self._upload(cause, "spill")
+            ledger.counters.returns += 1
+        if self.location is SPILLED:
+            self.location = DEVICE
 
     def held(self) -> bool:
         """Whether somebody still looks at the host buffer: a view of it, or an upload under way."""
@@ -149,18 +226,18 @@ class Storage:
         """Make the device's copy valid; guarded if there is none and the access is implicit."""
         if self.location is DEVICE:
             return
+        if self.device_valid:
+            # A mirror: reading it crosses no bus, or would not if it had not been spilled.
+            self._return(cause)
+            return
         if not explicit:
-            # With a mirror the device copy is valid, and reading it crosses no bus.
-            if self.device_valid:
-                return
             guard.check("h2d", self.nbytes, cause)
-        if not self.device_valid:
-            self._upload(cause)
-            self.mirrored = not self.shared
+        self._upload(cause)
+        self.mirrored = not self.shared
 
     def device_write(self, cause: str, *, whole: bool, explicit: bool = False) -> None:
         """Make the device authoritative before a kernel writes the storage, or a part of it."""
-        if self.location is HOST:
+        if self.location is not DEVICE:
             if whole:
                 self._allocate()
             else:
@@ -172,7 +249,7 @@ class Storage:
 
     def host_read(self, cause: str, *, explicit: bool = False) -> HostBytes:
         """Return the storage's bytes on the host; guarded while the device is authoritative."""
-        if self.location is DEVICE:
+        if self.location is not HOST:
             if self.checks is not None:
                 self.verify()
             if not explicit:
@@ -217,6 +294,17 @@ class Storage:
             self.host_read(cause, explicit=True)
         self.location = location
         self.mirrored = not self.shared
+
+    def control_read(self, start: int, nbytes: int, cause: str) -> HostBytes:
+        """Return bytes that steer the library: a small copy, counted apart, if the host lacks them.
+
+        The storage is on a kernel device, and real.
+        """
+        if self.location is not DEVICE:
+            return self.host_read(cause, explicit=True)[start : start + nbytes]
+        self.verify()
+        assert self.backend is not None
+        return transfer.control_read(self.backend, self.ptr + start, nbytes, cause)
 
     def join_stream(self) -> None:
         """Order the current stream after the one that used the storage last."""

@@ -17,8 +17,7 @@ def copy(
     device: int,
     host: HostBytes,
     cause: str,
-    *,
-    control: bool = False,
+    kind: str = "copy",
 ) -> None:
     """Copy ``host.nbytes`` bytes between a device address and a host buffer.
 
@@ -28,8 +27,9 @@ def copy(
         A download waits until the bytes are there; an upload from page-locked memory does not.
     cause : str
         What asked for the bytes, for the trace.
-    control : bool
-        A small read that steers the library (a count, an error flag): counted apart.
+    kind : {"copy", "control", "spill"}
+        Control reads are small and steer the library (a count, an error flag). Spills take bytes
+        to the host because the device's memory is short, and back. Both are counted apart.
     """
     if host.nbytes == 0:
         return
@@ -42,8 +42,10 @@ def copy(
             backend.copy_to_host(host, device)
         after = backend.record() if ledger.sinks else None
     count = ledger.counters
-    if control:
+    if kind == "control":
         count.control += 1
+    elif kind == "spill":
+        _count_spill(backend, direction, host.nbytes)
     elif direction == "h2d":
         count.h2d += 1
         count.bytes_h2d += host.nbytes
@@ -51,15 +53,24 @@ def copy(
         count.d2h += 1
         count.bytes_d2h += host.nbytes
     if ledger.sinks:
-        kind = "control" if control else "copy"
         event = ledger.Event(kind, direction, host.nbytes, cause)
         if before is not None:
             event.clock = ledger.Clock(backend, before, after)
         ledger.emit(event, started)
 
 
+def _count_spill(backend: Backend, direction: str, nbytes: int) -> None:
+    count = ledger.counters
+    if direction == "h2d":
+        count.bytes_returned += nbytes
+        backend.budget.bytes_returned += nbytes
+    else:
+        count.bytes_spilled += nbytes
+        backend.budget.bytes_spilled += nbytes
+
+
 def control_read(backend: Backend, device: int, nbytes: int, cause: str) -> HostBytes:
     """Return a few bytes that steer the library, read through page-locked memory."""
     buffer = backend.host_buffer(nbytes)
-    copy(backend, "d2h", device, buffer, cause, control=True)
+    copy(backend, "d2h", device, buffer, cause, "control")
     return buffer

@@ -28,6 +28,7 @@ from ..base import (
     MemoryInfo,
     Operand,
 )
+from ..budget import Budget
 from ..cache import open_cache
 from . import compiler as compiler_module
 from .library import SimFunction, SimModule
@@ -94,6 +95,7 @@ class SimBackend:
         self._compiler = compiler_module.find_compiler()
         self._cache = open_cache()
         self._pool = Pool(f"sim:{ordinal}")
+        self.budget = Budget(f"sim:{ordinal}" if ordinal else "sim", self.memory_total)
         self._batch = _Batch(self._pool)
         self._lock = threading.Lock()
         # Weak: a module that nobody uses is unloaded.
@@ -104,8 +106,25 @@ class SimBackend:
         return self._batch
 
     def allocate(self, nbytes: int) -> Block:
-        """Return poisoned memory, aligned to 256 bytes, with a gap on both sides."""
-        return self._pool.allocate(nbytes)
+        """Return poisoned memory, aligned to 256 bytes, with a gap on both sides.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If the limit, or the host, does not allow it whatever is spilled.
+        """
+        pool = self._pool
+        budget = self.budget
+        if budget.limit is not None and pool.used + nbytes > budget.limit:
+            budget.keep_to_limit(nbytes, lambda: pool.used, pool.drain)
+        try:
+            return pool.allocate(nbytes)
+        except MemoryError as error:
+            raise budget.error(nbytes, str(error)) from error
+
+    def set_limit(self, limit: int | None) -> None:
+        """Bound the bytes of live allocations."""
+        self.budget.limit = limit
 
     def release(self, memory: Any) -> None:
         """Queue the memory to be freed. Safe in a finalizer, in any thread."""
@@ -219,7 +238,11 @@ class SimBackend:
 
     def memory_info(self) -> MemoryInfo:
         """Return what is allocated; ``pooled`` includes freed blocks kept to show late uses."""
-        return self._pool.info()
+        budget = self.budget
+        info = self._pool.info()
+        return info._replace(
+            limit=budget.limit, spilled=budget.bytes_spilled, returned=budget.bytes_returned
+        )
 
     def copy_rate(self) -> None:
         """Return None: kernels that are checked access by access have no ceiling."""

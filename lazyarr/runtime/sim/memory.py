@@ -63,7 +63,7 @@ class Pool:
         self._released: deque[Block] = deque()
         self._quarantine: deque[Block] = deque()
         self._quarantined = 0
-        self._used = 0
+        self.used = 0
         self._peak = 0
 
     def allocate(self, nbytes: int) -> Block:
@@ -75,8 +75,8 @@ class Pool:
         with self._lock:
             bisect.insort(self._bases, block.ptr)
             self._blocks[block.ptr] = block
-            self._used += nbytes
-            self._peak = max(self._peak, self._used)
+            self.used += nbytes
+            self._peak = max(self._peak, self.used)
         return block
 
     def release(self, block: Block) -> None:
@@ -95,7 +95,7 @@ class Pool:
                     raise ValueError(f"memory at {block.ptr:#x} is not allocated on {self._device}")
                 del self._blocks[block.ptr]
                 del self._bases[bisect.bisect_left(self._bases, block.ptr)]
-                self._used -= block.nbytes
+                self.used -= block.nbytes
                 if block.nbytes <= _QUARANTINE_BLOCK:
                     block.poison()
                     self._quarantine.append(block)
@@ -115,8 +115,8 @@ class Pool:
         self.drain()
         total = _total_memory()
         with self._lock:
-            pooled = self._used + sum(block.nbytes for block in self._quarantine)
-        return MemoryInfo(self._used, self._peak, pooled, max(0, total - pooled), total)
+            pooled = self.used + sum(block.nbytes for block in self._quarantine)
+        return MemoryInfo(self.used, self._peak, pooled, max(0, total - pooled), total)
 
     def find(self, ptr: int) -> Block | None:
         """Return the live block that holds address ``ptr``, or None."""
