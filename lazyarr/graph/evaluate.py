@@ -81,36 +81,60 @@ def force(values: Sequence[Value], cause: str) -> None:
         interpret.force(pending)
         return
     state = device.runtime or runtime(device)
-    if len(pending) == 1:
-        _run(state, pending, None, None, cause)
-    else:
-        _run_several(state, pending, cause)
-
-
-def _run_several(state: DeviceRuntime, pending: list[Value], cause: str) -> None:
-    """Run values in one plan, or in smaller ones if the device has no memory for all at once."""
-    parts = [pending]
-    while parts:
-        part = parts.pop()
-        if len(part) == 1:
-            _run(state, part, None, None, cause)
-        elif not _has_run(state, part, cause):
-            middle = len(part) // 2
-            parts += [part[middle:], part[:middle]]
-
-
-def _has_run(state: DeviceRuntime, values: list[Value], cause: str) -> bool:
-    """Run values in one plan; False if there is no memory for that."""
+    short = False
     try:
-        _run(state, values, None, None, cause)
+        _run(state, pending, None, None, cause)
+    except OutOfMemoryError:
+        short = True
+    if short:
+        _run_in_parts(state, pending, cause)
+
+
+def _run_in_parts(state: DeviceRuntime, pending: list[Value], cause: str) -> None:
+    """Run values one by one, and where the memory is short for one, its operands before it.
+
+    No more has to be on the device at once than if every operation had been evaluated at its call.
+    """
+    operands_done: set[Value] = set()
+    stack = pending[::-1]
+    if len(pending) == 1:  # it was tried just now
+        operands_done.add(pending[0])
+        stack += _computed_operands(pending[0])
+    while stack:
+        v = stack.pop()
+        if v in operands_done:
+            _run(state, [v], None, None, cause)
+        elif not _has_run(state, v, cause):
+            operands_done.add(v)
+            stack.append(v)
+            stack += _computed_operands(v)
+
+
+def _has_run(state: DeviceRuntime, v: Value, cause: str) -> bool:
+    """Run a value; False if there is no memory for all that it needs."""
+    try:
+        _run(state, [v], None, None, cause)
     except OutOfMemoryError:
         return False
     return True
 
 
+def _computed_operands(v: Value) -> list[Value]:
+    """Return the pending operands of a value that read others."""
+    return [a for a in v.args if a.real is None and a.args]
+
+
 def store(root: Value, target: Value, view: View) -> None:
     """Store ``root`` into the view of a real value, in the kernel that computes it."""
-    _run(runtime(target.device), [root], target, view, "write")
+    state = runtime(target.device)
+    short = False
+    try:
+        _run(state, [root], target, view, "write")
+    except OutOfMemoryError:
+        short = True
+    if short:
+        _run_in_parts(state, _computed_operands(root), "write")
+        _run(state, [root], target, view, "write")
 
 
 def _run(
@@ -152,7 +176,13 @@ def _run(
                 storage = into.real
                 assert storage is not None
                 storage.device_write(cause, whole=False)
-            plan.run(run, order)  # type: ignore[arg-type]
+            try:
+                plan.run(run, order)  # type: ignore[arg-type]
+            except BaseException:
+                # A traceback that is kept would keep them in use.
+                run.storages.clear()
+                order.clear()
+                raise
         counters.evaluations += 1
         if counters.sinks:
             _note_lines(wanted)
