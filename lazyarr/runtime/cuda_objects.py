@@ -18,10 +18,14 @@ from lazyarr.runtime.base import HostBytes, KernelError
 from lazyarr.runtime.cuda_driver import Driver, Launcher
 from lazyarr.runtime.cuda_process import leak
 from lazyarr.runtime.names import kernel_names
+from lazyarr.runtime.staging import CHUNK, CHUNKS
 
 
 class HostPool:
-    """Page-locked memory for copies, within a budget; one for all devices."""
+    """Page-locked memory for copies, within a budget; one for all devices.
+
+    A part of the budget is kept for the chunks through which pageable memory is copied.
+    """
 
     def __init__(self, drv: Any) -> None:
         self._error: type[Exception] = drv.Error
@@ -29,7 +33,9 @@ class HostPool:
         if given is None:
             memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
             given = min(memory // 4, 4 << 30)
-        self._budget = given
+        self._whole = given
+        staging = CHUNKS * CHUNK
+        self._budget = given - staging if given >= 8 * staging else given
         portable = drv.PageLockedAllocator(drv.host_alloc_flags.PORTABLE)
         self.pool = drv.PageLockedMemoryPool(portable)
         # Arrays on it may outlive CUDA; then nothing may free them.
@@ -37,20 +43,28 @@ class HostPool:
 
     def allocate(self, nbytes: int) -> HostBytes | None:
         """Return page-locked memory, or None: the budget or the system has no more."""
+        return self._allocate(nbytes, self._budget)
+
+    def chunks(self) -> list[HostBytes]:
+        """Return chunks to copy pageable memory through; none if there is no memory for them."""
+        found = [self._allocate(CHUNK, self._whole) for _ in range(CHUNKS)]
+        return [chunk for chunk in found if chunk is not None]
+
+    def _allocate(self, nbytes: int, budget: int) -> HostBytes | None:
         pool = self.pool
         shape = (nbytes,)
         try:
-            if pool.managed_bytes + nbytes <= self._budget:
+            if pool.managed_bytes + nbytes <= budget:
                 return self._new(shape)
             if not pool.held_blocks:
                 return None
             # A block held by the pool may fit, which the pool cannot be asked.
             buffer = self._new(shape)
-            if pool.managed_bytes <= self._budget:
+            if pool.managed_bytes <= budget:
                 return buffer
             del buffer
             pool.free_held()
-            return self._new(shape) if pool.managed_bytes + nbytes <= self._budget else None
+            return self._new(shape) if pool.managed_bytes + nbytes <= budget else None
         except self._error:
             return None
 

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarr.runtime import cuda_process, nvrtc
+from lazyarr.runtime import cuda_process, nvrtc, staging
 from lazyarr.runtime.base import (
     ANY_STREAM,
     Access,
@@ -56,6 +56,7 @@ from lazyarr.runtime.cuda_objects import (
     stream_handle,
 )
 from lazyarr.runtime.cuda_solver import Solver
+from lazyarr.runtime.staging import STAGED_FROM
 
 # An event costs as much as a small upload, so uploads share one, up to so many and so large.
 _SHARED_EVENT: Final = 16
@@ -574,6 +575,12 @@ class CudaBackend:
         if not nbytes:
             return
         stream = self._stream.get()
+        locked = _is_page_locked(source)
+        if not locked and nbytes >= STAGED_FROM and (chunks := self._chunks()):
+            staging.upload(self, chunks, destination, source)
+            for chunk in chunks:
+                self._keep(chunk, stream)
+            return
         if stream.foreign:
             self.driver.copy_in(destination, source.ctypes.data, nbytes, stream.handle)
         else:
@@ -581,8 +588,23 @@ class CudaBackend:
                 _drv.memcpy_htod_async(destination, source, stream.pycuda)
             except self._error as error:
                 raise self._failure(error, f"copying {nbytes} bytes to the device") from error
-        if _is_page_locked(source):
+        if locked:
             self._keep(source, stream)
+
+    def _chunks(self) -> list[HostBytes]:
+        return [] if _host_pool is None else _host_pool.chunks()
+
+    def send(self, destination: int, chunk: HostBytes) -> CudaEvent:
+        """Queue a copy from page-locked memory, which the caller keeps; see ``staging.Port``."""
+        handle = self._stream.get().handle
+        self.driver.copy_in(destination, chunk.ctypes.data, chunk.nbytes, handle)
+        return self.record()
+
+    def fetch(self, chunk: HostBytes, source: int) -> CudaEvent:
+        """Queue a copy to page-locked memory."""
+        handle = self._stream.get().handle
+        self.driver.copy_out(chunk.ctypes.data, source, chunk.nbytes, handle)
+        return self.record()
 
     def _keep(self, source: HostBytes, stream: _Stream) -> None:
         """Hold a source until its copy is done; small ones on the null stream share an event."""
@@ -606,7 +628,10 @@ class CudaBackend:
         if not nbytes:
             return
         stream = self._stream.get()
-        if stream.foreign:
+        staged = nbytes >= STAGED_FROM and not _is_page_locked(destination)
+        if staged and (chunks := self._chunks()):
+            staging.download(self, chunks, destination, source)
+        elif stream.foreign:
             self.driver.copy_out(destination.ctypes.data, source, nbytes, stream.handle)
         else:
             try:
