@@ -118,6 +118,7 @@ class Backend(Protocol):
     checked: bool  # launches must come with their ``Access`` records
     many_streams: bool  # a stream other than the null stream was ever used
     memory_total: int  # bytes of device memory
+    ahead_stream: int  # the stream of ``upload_ahead``, once there was one
     budget: Any  # a ``budget.Budget``: the limit, and who makes room
 
     @property
@@ -151,6 +152,19 @@ class Backend(Protocol):
 
     def copy_to_device(self, destination: int, source: HostBytes) -> None:
         """Copy host bytes to a device address. Asynchronous only if ``source`` is page-locked."""
+        ...
+
+    def upload_ahead(self, destination: int, source: HostBytes) -> tuple[Event, Event] | None:
+        """Start a copy to the device that comes after the work of the current stream so far.
+
+        What the stream is given later does not wait for it: ``wait`` for the second event before
+        the bytes are used. The first is where the copy starts. None if this cannot be done:
+        nothing was copied then.
+        """
+        ...
+
+    def wait(self, event: Any) -> None:
+        """Make the current stream wait for an event of any stream."""
         ...
 
     def copy_to_host(self, destination: HostBytes, source: int) -> None:

@@ -22,6 +22,7 @@ _OUT = ctypes.c_void_p  # passed with byref
 
 # These return at once: the interpreter lock is held over them, which is cheaper.
 _SHORT: dict[str, tuple[Any, ...]] = {
+    "cuStreamCreate": (_OUT, _UINT),
     "cuEventCreate": (_OUT, _UINT),
     "cuEventRecord": (_HANDLE, _HANDLE),
     "cuEventQuery": (_HANDLE,),
@@ -50,6 +51,7 @@ _NOT_READY = 600
 # From here on the errors are a kernel's, and the context is lost with them.
 _KERNEL_ERRORS = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719})
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _PARAMETER_BYTES = 32764  # CUDA's limit for one launch
 
 
@@ -115,6 +117,13 @@ class Driver:
     def fill(self, destination: int, value: int, nbytes: int, stream: int) -> None:
         if code := self._cuMemsetD8Async(destination, value, nbytes, stream):
             self.fail(code, f"filling {nbytes} bytes on the device")
+
+    def create_stream(self) -> int:
+        """Return a stream that does not wait for the null stream, nor that for it."""
+        stream = ctypes.c_void_p()
+        if code := self._cuStreamCreate(ctypes.byref(stream), _NON_BLOCKING):
+            self.fail(code, "creating a stream")
+        return stream.value or 0
 
     def create_event(self) -> int:
         event = ctypes.c_void_p()

@@ -236,6 +236,7 @@ class CudaBackend:
         self._blocks: dict[int, dict[int, list[CudaMemory]]] = {}
         self._live: dict[int, int] = {}  # streams inside a ``use_stream`` block, by handle
         self.many_streams = False
+        self.ahead_stream = 0
         self._blas = Blas()
         self._used = 0
         self._peak = 0
@@ -590,6 +591,29 @@ class CudaBackend:
                 raise self._failure(error, f"copying {nbytes} bytes to the device") from error
         if locked:
             self._keep(source, stream)
+
+    def upload_ahead(
+        self, destination: int, source: HostBytes
+    ) -> tuple[CudaEvent, CudaEvent] | None:
+        """Start a copy on a stream of its own, after the current stream's work so far.
+
+        None for pageable memory, from which copies do not run beside anything.
+        """
+        if not source.nbytes or not _is_page_locked(source):
+            return None
+        if not self.ahead_stream:
+            handle = self.driver.create_stream()
+            self._live[handle] = 1
+            self.ahead_stream = handle
+        stream = self.ahead_stream
+        self._order(stream, self._stream.get().handle)
+        before, after = self._event(), self._event()
+        self.driver.record_event(before.handle, stream)
+        self.driver.copy_in(destination, source.ctypes.data, source.nbytes, stream)
+        self.driver.record_event(after.handle, stream)
+        with self._copies:
+            self._in_flight.append((after, [source]))
+        return before, after
 
     def _chunks(self) -> list[HostBytes]:
         return [] if _host_pool is None else _host_pool.chunks()

@@ -35,6 +35,9 @@ everything else        as DEVICE m                          as HOST m
 =====================  ===================================  ==============================
 
 ``back`` and the ``down`` of a spill are copies that are counted apart.
+
+A large storage that is moved to the device explicitly is ARRIVING first: its upload runs beside
+what the stream is given later. It counts as DEVICE m, and becomes that once a kernel needs it.
 """
 
 from __future__ import annotations
@@ -47,23 +50,26 @@ from typing import Any, Final
 import numpy as np
 
 from .. import ledger
-from ..runtime.base import ANY_STREAM, Backend, HostBytes, Memory
+from ..runtime.base import ANY_STREAM, Backend, Event, HostBytes, Memory
 from . import guard, transfer
 
 
 class Location(Enum):
-    """Which copy of a storage is authoritative. What is spilled counts as being on the device."""
+    """Which copy of a storage is authoritative. The last two count as being on the device."""
 
     HOST = "host"
     DEVICE = "device"
     SPILLED = "spilled"
+    ARRIVING = "arriving"
 
 
 HOST: Final = Location.HOST
 DEVICE: Final = Location.DEVICE
 SPILLED: Final = Location.SPILLED
+ARRIVING: Final = Location.ARRIVING
 
 _LARGE: Final = 1 << 28
+_AHEAD_FROM: Final = 1 << 20  # smaller uploads do not pay for a stream of their own
 
 
 class Uses:
@@ -87,6 +93,7 @@ class Storage:
     """Bytes with a location. ``backend`` is None for the ``cpu`` device: host memory only."""
 
     __slots__ = (
+        "arrival",
         "backend",
         "checks",
         "exported",
@@ -123,6 +130,7 @@ class Storage:
         # What the data depends on that is not known to be good: see ``checks``.
         self.checks: list[Any] | None = None
         self.used: int = uses.now
+        self.arrival: Event | None = None  # of an upload that the stream has not waited for
         self.line = ""  # the user's, if a trace saw the storage made
         self.memory: Memory | None = None
         self.ptr = 0
@@ -185,8 +193,9 @@ class Storage:
         if copies:
             self._download(cause, "spill")
             self.mirrored = True
-        if self.location is DEVICE:
+        if self.location is not HOST:
             self.location = SPILLED
+        self.arrival = None
         self.memory = None
         self.ptr = 0
         memory.used_on = self.stream
@@ -198,12 +207,42 @@ class Storage:
             ledger.emit(ledger.Event("spill", "no copy", 0, cause), started)
 
     def _return(self, cause: str) -> None:
-        """Bring back what was spilled, if it was."""
-        if not self.ptr and self.nbytes:
+        """Bring back what was spilled, and wait for what is on its way."""
+        if self.arrival is not None:
+            self._arrive()
+        elif not self.ptr and self.nbytes:
             self._upload(cause, "spill")
             ledger.counters.returns += 1
-        if self.location is SPILLED:
+        if self.location is not HOST:
             self.location = DEVICE
+
+    def _arrive(self) -> None:
+        """Let the current stream wait for the upload that is under way, if there is one."""
+        arrival = self.arrival
+        if arrival is None:
+            return
+        assert self.backend is not None
+        with self.backend.batch():
+            self.backend.wait(arrival)
+            self.stream = self.backend.stream_handle
+        self.arrival = None
+
+    def _send_ahead(self, cause: str) -> None:
+        """Start an upload that the stream's later work need not wait for."""
+        backend = self.backend
+        assert backend is not None and self.host is not None
+        kind = "spill" if self.device_valid else "copy"
+        self._allocate()
+        if backend.many_streams:
+            self.join_stream()
+        self.arrival = transfer.copy(backend, "h2d", self.ptr, self.host, cause, kind, ahead=True)
+        if kind == "spill":
+            ledger.counters.returns += 1
+        self.location = DEVICE
+        self.mirrored = True
+        if self.arrival is not None:
+            self.location = ARRIVING
+            self.stream = backend.ahead_stream
 
     def held(self) -> bool:
         """Whether somebody still looks at the host buffer: a view of it, or an upload under way."""
@@ -239,6 +278,7 @@ class Storage:
         """Make the device authoritative before a kernel writes the storage, or a part of it."""
         if self.location is not DEVICE:
             if whole:
+                self._arrive()
                 self._allocate()
             else:
                 self.device_read(cause, explicit=explicit)
@@ -264,6 +304,7 @@ class Storage:
         """Return the host's bytes for writing; afterwards the host is authoritative."""
         if not whole:
             self.host_read(cause, explicit=explicit)
+        self._arrive()
         if self.host is None or self.held():
             self._replace_host(keep=not whole)
         self.checks = None
@@ -289,6 +330,12 @@ class Storage:
         if location is self.location or self.backend is None:
             return
         if location is DEVICE:
+            if self.location is ARRIVING:
+                return
+            here = self.ptr and self.device_valid
+            if not here and not self.shared and self.nbytes >= _AHEAD_FROM:
+                self._send_ahead(cause)
+                return
             self.device_read(cause, explicit=True)
         else:
             self.host_read(cause, explicit=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from .. import ledger
-from ..runtime.base import Backend, HostBytes
+from ..runtime.base import Backend, Event, HostBytes
 
 
 def copy(
@@ -18,7 +18,9 @@ def copy(
     host: HostBytes,
     cause: str,
     kind: str = "copy",
-) -> None:
+    *,
+    ahead: bool = False,
+) -> Event | None:
     """Copy ``host.nbytes`` bytes between a device address and a host buffer.
 
     Parameters
@@ -30,17 +32,30 @@ def copy(
     kind : {"copy", "control", "spill"}
         Control reads are small and steer the library (a count, an error flag). Spills take bytes
         to the host because the device's memory is short, and back. Both are counted apart.
+    ahead : bool
+        Upload beside the later work of the current stream, if the backend can.
+
+    Returns
+    -------
+    Event or None
+        What to wait for before the bytes are used, if the current stream does not do so by itself.
     """
     if host.nbytes == 0:
-        return
+        return None
     started = time.perf_counter()
     with backend.batch():
-        before = backend.record() if ledger.sinks else None
-        if direction == "h2d":
-            backend.copy_to_device(device, host)
+        before: Event | None = None
+        after: Event | None = None
+        span = backend.upload_ahead(device, host) if ahead else None
+        if span is not None:
+            before, after = span
         else:
-            backend.copy_to_host(host, device)
-        after = backend.record() if ledger.sinks else None
+            before = backend.record() if ledger.sinks else None
+            if direction == "h2d":
+                backend.copy_to_device(device, host)
+            else:
+                backend.copy_to_host(host, device)
+            after = backend.record() if ledger.sinks else None
     count = ledger.counters
     if kind == "control":
         count.control += 1
@@ -57,6 +72,7 @@ def copy(
         if before is not None:
             event.clock = ledger.Clock(backend, before, after)
         ledger.emit(event, started)
+    return None if span is None else span[1]
 
 
 def _count_spill(backend: Backend, direction: str, nbytes: int) -> None:

@@ -53,6 +53,25 @@ class SimEvent:
         return (self._seconds - earlier._seconds) * 1e3
 
 
+class _Ahead(SimEvent):
+    """The end of a copy that is made when somebody waits for it: who does not reads poison."""
+
+    def __init__(self, pool: Pool, destination: int, source: HostBytes) -> None:
+        super().__init__()
+        self._waiting: tuple[Pool, int, HostBytes] | None = (pool, destination, source)
+
+    def synchronize(self) -> None:
+        """Make the copy."""
+        if self._waiting is not None:
+            pool, destination, source = self._waiting
+            self._waiting = None
+            pool.bytes_at(destination, source.nbytes, "copy to the device")[:] = source
+
+    def done(self) -> bool:
+        """Whether the copy was made."""
+        return self._waiting is None
+
+
 class _Batch:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -86,6 +105,7 @@ class SimBackend:
     kind = "sim"
     checked = True
     many_streams = False
+    ahead_stream = 0
     memory_total = 1 << 34
     stream_handle = 0
 
@@ -138,6 +158,14 @@ class SimBackend:
         """Copy host bytes to a device address; done at return."""
         if source.nbytes:
             self._pool.bytes_at(destination, source.nbytes, "copy to the device")[:] = source
+
+    def upload_ahead(self, destination: int, source: HostBytes) -> tuple[SimEvent, SimEvent]:
+        """Prepare a copy to a device address; ``wait`` makes it."""
+        return SimEvent(), _Ahead(self._pool, destination, source)
+
+    def wait(self, event: SimEvent) -> None:
+        """Wait for an event."""
+        event.synchronize()
 
     def copy_to_host(self, destination: HostBytes, source: int) -> None:
         """Copy device bytes to the host."""
