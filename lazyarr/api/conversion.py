@@ -240,6 +240,8 @@ def _snapshot(
         data = backend.host_buffer(nbytes)
     laid = source.transpose(order)
     with np.errstate(all="ignore"):
-        native = laid.astype(laid.dtype.newbyteorder("="), copy=False)
-        np.copyto(np.ndarray(laid.shape, target, buffer=data), cast_to(native, target))
+        native = laid.dtype.newbyteorder("=")
+        if native != target:
+            laid = cast_to(laid.astype(native, copy=False), target)
+        np.copyto(np.ndarray(laid.shape, target, buffer=data), laid)
     return from_host(backend, data)

@@ -114,6 +114,14 @@ def _pycuda_error() -> type[Exception]:
     return error
 
 
+def _page_locked_pool() -> HostPool:
+    """Return the pool of page-locked memory, making it at the first call, in a batch."""
+    global _host_pool
+    if _host_pool is None:
+        _host_pool = HostPool(_drv)
+    return _host_pool
+
+
 def _is_page_locked(array: Any) -> bool:
     """Whether an array lies in memory that ``host_buffer`` gave."""
     while type(array) is np.ndarray:
@@ -553,12 +561,9 @@ class CudaBackend:
 
         It goes back to the pool when the array and its last view are gone.
         """
-        global _host_pool
         if nbytes and not cuda_process.process.closed:
             with self.batch():
-                if _host_pool is None:
-                    _host_pool = HostPool(_drv)
-                buffer = _host_pool.allocate(nbytes)
+                buffer = _page_locked_pool().allocate(nbytes)
             if buffer is not None:
                 return buffer
         return np.empty(nbytes, np.uint8)
@@ -577,7 +582,7 @@ class CudaBackend:
             return
         stream = self._stream.get()
         locked = _is_page_locked(source)
-        if not locked and nbytes >= STAGED_FROM and (chunks := self._chunks()):
+        if not locked and nbytes >= STAGED_FROM and (chunks := _page_locked_pool().chunks()):
             staging.upload(self, chunks, destination, source)
             for chunk in chunks:
                 self._keep(chunk, stream)
@@ -615,9 +620,6 @@ class CudaBackend:
             self._in_flight.append((after, [source]))
         return before, after
 
-    def _chunks(self) -> list[HostBytes]:
-        return [] if _host_pool is None else _host_pool.chunks()
-
     def send(self, destination: int, chunk: HostBytes) -> CudaEvent:
         """Queue a copy from page-locked memory, which the caller keeps; see ``staging.Port``."""
         handle = self._stream.get().handle
@@ -653,7 +655,7 @@ class CudaBackend:
             return
         stream = self._stream.get()
         staged = nbytes >= STAGED_FROM and not _is_page_locked(destination)
-        if staged and (chunks := self._chunks()):
+        if staged and (chunks := _page_locked_pool().chunks()):
             staging.download(self, chunks, destination, source)
         elif stream.foreign:
             self.driver.copy_out(destination.ctypes.data, source, nbytes, stream.handle)

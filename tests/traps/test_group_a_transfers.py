@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lazyarr as xp
+from lazyarr.graph.evaluate import runtime
 
 from .common import eq, kernel
 
@@ -175,3 +178,57 @@ def test_16_a_test_reads_one_byte_once(kernel_device: str) -> None:
     assert (xp.stats().d2h, xp.stats().bytes_d2h) == (1, 1)
     assert condition  # what was read stays known
     assert xp.stats().d2h == 1
+
+
+@pytest.mark.cuda
+@pytest.mark.slow
+def test_10_downloads_have_the_speed_of_the_bus() -> None:
+    with xp.default_device("cuda"):
+        nbytes = 1 << 30
+        x = xp.ones(nbytes // 4, dtype=xp.float32)
+        xp.evaluate(x)
+        backend = runtime(x.device).backend
+        with backend.batch():
+            buffer = backend.host_buffer(nbytes)
+            address = x._cell.value.real.ptr
+            plain = min(_seconds(backend.copy_to_host, buffer, address) for _ in range(3))
+        del buffer
+        y = x + 1
+        xp.evaluate(y)
+        xp.synchronize()
+        assert _seconds(np.asarray, y) <= 1.25 * plain
+
+
+def _seconds(function: Any, *args: Any) -> float:
+    started = time.perf_counter()
+    function(*args)
+    return time.perf_counter() - started
+
+
+LAYOUTS = {
+    "contiguous": lambda h: h,
+    "transposed": lambda h: h.T,
+    "Fortran": np.asfortranarray,
+    "rows": lambda h: h[::2],
+    "columns": lambda h: h[:, ::2],
+    "backwards": lambda h: h[::-1],
+    "both ways backwards": lambda h: h[::-1, ::-2],
+    "a part, transposed": lambda h: h[5:200, 7:].T,
+    "big-endian": lambda h: h.astype(">f8"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_11_a_strided_source_costs_one_pass_on_the_host(device: str, layout: str) -> None:
+    source = LAYOUTS[layout](np.random.default_rng(0).random((512, 512)))
+    xp.evaluate(xp.asarray(np.ones(4)) + 1)
+    tracemalloc.start()
+    try:
+        x = xp.asarray(source)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= source.nbytes + (1 << 16)  # one buffer, into which everything was copied
+    xp.stats(reset=True)
+    eq(x + 0, source + 0)
+    assert xp.stats().h2d == (0 if device == "cpu" else 1)
