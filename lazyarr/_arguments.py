@@ -11,7 +11,7 @@ from . import ledger
 from ._array import Array
 from .graph.write import has_readers
 from .runtime.base import Dim3
-from .storage.storage import DEVICE
+from .storage.storage import DEVICE, uses
 
 Geometry = tuple[Dim3, Dim3, int]  # blocks, threads, bytes of dynamic shared memory
 _MOST_GEOMETRIES: Final = 64
@@ -44,6 +44,8 @@ def call(owner: Any, args: tuple[Any, ...], block: Any, grid: Any, shared: int) 
         if not _ready(arrays, values, backend.stream_handle):
             owner._check_written(arrays)
             owner._bring(arrays, values, backend)
+        if uses.on:
+            _note_uses(arrays)
         packed = pack(*values)
         if ledger.sinks or backend.checked:
             owner._start(values, arrays, packed, (dims[0], dims[1], shared))
@@ -79,6 +81,15 @@ def _sort_out(owner: Any, args: tuple[Any, ...], checks: Any) -> tuple[list[Any]
         else:
             values.append(owner._by_value(args, k, pointer, wanted))
     return values, arrays
+
+
+def _note_uses(arrays: list[Placed]) -> None:
+    """Note when the arrays were used, for the order in which they are spilled."""
+    uses.now += 1
+    for x, _, _ in arrays:
+        storage = x._cell.value.real
+        if storage is not None:
+            storage.used = uses.now
 
 
 def _ready(arrays: list[Placed], values: list[Any], handle: int) -> bool:

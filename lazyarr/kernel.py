@@ -24,6 +24,7 @@ from ._devices import CPU, Device, parse_device
 from ._host import covers
 from .codegen.launch import MEMORY, kernel_event
 from .graph import evaluate, share, views
+from .graph.pressure import let_go_if_short
 from .graph.write import own_storage
 from .runtime.base import Access, Dim3
 from .runtime.select import default_device
@@ -314,6 +315,10 @@ class KernelFunction:
 
     def _bring(self, arrays: list[Placed], values: list[Any], backend: Any) -> None:
         """Make every array ready on the device, and put its address among the values."""
+        with let_go_if_short():
+            self._make_ready(arrays, values, backend)
+
+    def _make_ready(self, arrays: list[Placed], values: list[Any], backend: Any) -> None:
         # No name may hold a value here: whether others read it shows in its reference count.
         pending = [
             x._cell.value

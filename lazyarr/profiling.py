@@ -37,7 +37,7 @@ _HOST_CLOCK = "the host's clock"
 class Trace:
     """What happened inside a ``with xp.trace()`` block.
 
-    ``events`` is a list of records with ``kind`` ("kernel", "copy", "control", "compile",
+    ``events`` is a list of records with ``kind`` ("kernel", "copy", "spill", "control", "compile",
     "evaluate" or "library"), ``name``, ``nbytes``, ``cause``, ``seconds`` (of the host, from start
     to end of the call), ``gpu_seconds`` (of the device, where it was timed), ``line`` (the user's)
     and ``details``. ``str`` is a table of them.

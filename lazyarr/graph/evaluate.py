@@ -23,7 +23,7 @@ from .capture import Tape, capture
 from .fuse import Plan, make_plan
 from .kernels import Target
 from .node import Value
-from .pressure import ArrayRelief
+from .pressure import ArrayRelief, let_go_if_short
 from .views import View
 
 _MAX_PLANS = 4096
@@ -103,7 +103,8 @@ def _run_in_parts(state: DeviceRuntime, pending: list[Value], cause: str) -> Non
     while stack:
         v = stack.pop()
         if v in operands_done:
-            _run(state, [v], None, None, cause)
+            with let_go_if_short():
+                _run(state, [v], None, None, cause)
         elif not _has_run(state, v, cause):
             operands_done.add(v)
             stack.append(v)
@@ -134,7 +135,8 @@ def store(root: Value, target: Value, view: View) -> None:
         short = True
     if short:
         _run_in_parts(state, _computed_operands(root), "write")
-        _run(state, [root], target, view, "write")
+        with let_go_if_short():
+            _run(state, [root], target, view, "write")
 
 
 def _run(
@@ -176,13 +178,7 @@ def _run(
                 storage = into.real
                 assert storage is not None
                 storage.device_write(cause, whole=False)
-            try:
-                plan.run(run, order)  # type: ignore[arg-type]
-            except BaseException:
-                # A traceback that is kept would keep them in use.
-                run.storages.clear()
-                order.clear()
-                raise
+            plan.run(run, order)  # type: ignore[arg-type]
         counters.evaluations += 1
         if counters.sinks:
             _note_lines(wanted)

@@ -16,11 +16,12 @@ from .._devices import CPU
 from .._dtypes import DType
 from ..runtime import host_library
 from ..runtime.base import Backend, LibraryCall, Operand
-from ..storage.storage import DEVICE, Storage, from_host
+from ..storage.storage import DEVICE, Storage, from_host, uses
 from . import evaluate
 from .calls import run_library
 from .interpret import host_view
 from .node import Value, leaf
+from .pressure import let_go_if_short
 from .views import Shape, contiguous
 
 
@@ -55,7 +56,7 @@ def run(
         made = _on_host(name, lead, inputs, outputs, options)
     else:
         state = evaluate.runtime(device)
-        with state.lock, state.backend.batch():
+        with let_go_if_short(), state.lock, state.backend.batch():
             evaluate.force(values, cause)
             if on_device(state.backend, name):
                 made = _on_device(state, name, lead, inputs, outputs, options, cause)
@@ -96,6 +97,7 @@ def _on_device(
         if state.backend.many_streams:
             storage.join_stream()
         in_use.append(storage)
+        storage.used = uses.now
         operands.append(Operand(storage.ptr, _flat(shape, lead), value.dtype))
     made = [Storage(state.backend, _nbytes(x)) for x in outputs]
     results = [

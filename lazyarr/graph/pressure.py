@@ -2,7 +2,8 @@
 
 Owns ``ArrayRelief``, what a device's budget calls (``runtime.budget``), and ``set_limit``. Nothing
 is kept for it while memory is plenty: arrays are found by a walk over Python's objects, and their
-last uses are noted only once memory was short or has a limit.
+last uses are noted only once memory was short or has a limit. (What ``gc.freeze`` took from the
+walk is never spilled.)
 
 A storage may go if nothing but its value refers to it. Whoever works with one (an evaluation, a
 library call, the launch of a user's kernel, a read) refers to it, and so keeps it where it is.
@@ -13,13 +14,16 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import traceback
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 
 from .._devices import CPU
-from ..runtime.base import Backend
+from ..runtime.base import Backend, OutOfMemoryError
 from ..runtime.select import made_backends
 from ..storage.storage import Storage, uses
 from .node import Value, leaf, leaf_work
@@ -102,6 +106,17 @@ class ArrayRelief:
         return "\n".join(lines)
 
 
+@contextmanager
+def let_go_if_short() -> Iterator[None]:
+    """Let a traceback that somebody keeps hold no arrays, for they would count as used."""
+    try:
+        yield
+    except OutOfMemoryError as error:
+        # All but this frame and the generator's caller, which still run.
+        traceback.clear_frames(error.__traceback__)
+        raise
+
+
 def values_on(backend: Backend) -> list[Any]:
     """Return the real values whose memory is on a device."""
     found = [v for v in gc.get_objects() if type(v) is Value]
@@ -165,4 +180,4 @@ def _note_uses() -> None:
     uses.large = min([_LARGEST, *[b.budget.total // 64 for b in made_backends()]])
 
 
-__all__ = ["CAUSE", "ArrayRelief", "set_limit", "values_on"]
+__all__ = ["CAUSE", "ArrayRelief", "let_go_if_short", "set_limit", "values_on"]

@@ -86,7 +86,11 @@ class _Copier:
     def copy(self, destination: HostBytes, source: HostBytes) -> None:
         share = -(-source.nbytes // self._count)
         starts = range(0, source.nbytes, share)
-        parts = [self._pool.submit(_copy, destination, source, n, n + share) for n in starts]
+        try:
+            parts = [self._pool.submit(_copy, destination, source, n, n + share) for n in starts]
+        except RuntimeError:  # the interpreter ends, and starts no threads any more
+            np.copyto(destination, source)
+            return
         for part in parts:
             part.result()
 

@@ -424,6 +424,29 @@ def test_lowering_the_limit_spills_at_once(limited: Any) -> None:
     assert 2 <= sum(spilled(arrays)) <= 4
 
 
+@pytest.mark.cuda
+def test_a_device_that_is_really_full() -> None:
+    with xp.default_device("cuda"):
+        backend = runtime(xp.zeros(1).device).backend
+        with backend.batch():
+            backend.free_cached()
+            taken = backend.allocate(backend.memory_info().free - (1 << 30))
+        try:
+            xp.stats(reset=True)
+            arrays = [xp.full(1 << 25, float(k)) * 1 for k in range(6)]  # 1.5 GiB
+            for _ in range(2):
+                for k, x in enumerate(arrays):
+                    assert float(xp.sum(x)) == k * (1 << 25)
+            s = xp.stats()
+            assert s.bytes_spilled > 1 << 28
+            assert s.bytes_returned > 1 << 28
+            with pytest.raises(xp.OutOfMemoryError, match="bytes are free"):
+                xp.evaluate(xp.zeros(1 << 28) + 1)
+            assert float(xp.max(arrays[5])) == 5.0
+        finally:
+            backend.release(taken)
+
+
 # Programs.
 
 

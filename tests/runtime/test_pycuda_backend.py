@@ -15,7 +15,13 @@ import numpy as np
 import pytest
 
 from lazyarr.runtime import cuda_libraries
-from lazyarr.runtime.base import ANY_STREAM, CompileError, KernelError, MatmulCall
+from lazyarr.runtime.base import (
+    ANY_STREAM,
+    CompileError,
+    KernelError,
+    MatmulCall,
+    OutOfMemoryError,
+)
 from lazyarr.runtime.pycuda_backend import CudaBackend, available
 
 cuda = pytest.mark.cuda
@@ -190,6 +196,66 @@ def test_page_locked_memory_is_pooled_within_a_budget() -> None:
         LAZYARR_PINNED_BUDGET="4M",
     )
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@cuda
+def test_large_pageable_copies_stay_within_the_budget() -> None:
+    result = run(
+        """
+        import numpy as np
+        import lazyarr.runtime.pycuda_backend as m
+        n = (3 << 30) + 5
+        with b.batch():
+            memory = b.allocate(n)
+            source = np.arange(n // 8 + 1).view("u1")[:n]
+            b.copy_to_device(memory.ptr, source)
+            source[:] = 0
+            result = np.empty(n, "u1")
+            b.copy_to_host(result, memory.ptr)
+        assert (result == np.arange(n // 8 + 1).view("u1")[:n]).all()
+        assert 0 < m._host_pool.pool.managed_bytes <= 1 << 30
+        """,
+        LAZYARR_PINNED_BUDGET="1G",
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@cuda
+def test_an_upload_ahead_is_there_once_it_is_waited_for(backend: CudaBackend) -> None:
+    n = 64 << 20
+    memory = backend.allocate(n)
+    for value in (1, 2):
+        source = backend.host_buffer(n)
+        source[:] = value
+        backend.fill_zero(memory.ptr, n)  # comes before
+        span = backend.upload_ahead(memory.ptr, source)
+        assert span is not None
+        del source
+        backend.wait(span[1])
+        assert (download(backend, memory, np.uint8) == value).all()
+        assert span[1].milliseconds_since(span[0]) > 0
+    assert backend.upload_ahead(memory.ptr, np.zeros(n, np.uint8)) is None
+
+
+@cuda
+def test_a_limit_holds_for_live_memory_and_for_pools() -> None:
+    limited = CudaBackend(0)
+    with limited.batch():
+        limited.set_limit(10 << 20)
+        blocks = [limited.allocate(1 << 20) for _ in range(10)]
+        with pytest.raises(OutOfMemoryError, match=f"its limit is {10 << 20} bytes"):
+            limited.allocate(1)
+        for block in blocks:
+            limited.release(block)
+        del blocks, block
+        for size in (2, 3, 4, 5):  # the pools keep blocks that do not fit
+            block = limited.allocate(size << 20)
+            assert limited.memory_info().pooled <= 11 << 20
+            limited.release(block)
+            del block
+        limited.set_limit(None)
+        assert limited.memory_info().peak == 10 << 20
+        limited.release(limited.allocate(20 << 20))
 
 
 @cuda

@@ -10,7 +10,7 @@ import pytest
 
 import lazyarr as xp
 
-from .common import eq
+from .common import eq, kernel
 
 
 @pytest.fixture
@@ -43,12 +43,27 @@ def test_130_cached_blocks_are_given_back_before_anything_fails(unit: int) -> No
     assert float(xp.sum(b)) == 3 * unit // 4
 
 
-def test_130_an_array_that_a_traceback_keeps_is_no_obstacle(unit: int) -> None:
-    limit(1.5, unit)
+COPY = """
+extern "C" __global__ void copy(const float* p, float* q) { q[threadIdx.x] = p[threadIdx.x]; }
+"""
+
+
+@pytest.mark.parametrize("by", ["an operation", "a library", "a kernel", "a checked operation"])
+def test_130_an_array_that_a_traceback_keeps_is_no_obstacle(unit: int, by: str) -> None:
     a = xp.ones(unit, dtype=xp.float32) * 2
-    xp.evaluate(a)
+    index = xp.asarray(np.arange(2)) * 1
+    copy = kernel(COPY, "copy")
+    xp.evaluate(a, index)
+    limit(0.5, unit)
     with pytest.raises(xp.OutOfMemoryError) as caught:
-        xp.evaluate(a + xp.zeros((2, 1), dtype=xp.float32))
+        if by == "an operation":
+            xp.evaluate(a + xp.zeros((2, 1), dtype=xp.float32))
+        elif by == "a checked operation":
+            xp.evaluate(xp.take(a[:2], index) + a[:, None])
+        elif by == "a library":
+            xp.linalg.qr(xp.reshape(a, (128, -1)))
+        else:
+            copy((1,), (1,), (xp.In(a), xp.Out(xp.empty(unit, dtype=xp.float32) + 1)))
     b = xp.ones(unit, dtype=xp.float32) * 3
     xp.evaluate(b)  # a is spilled, although the traceback still has the frames that used it
     eq(b, np.full(unit, 3, np.float32))
