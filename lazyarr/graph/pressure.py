@@ -117,15 +117,17 @@ def let_go_if_short() -> Iterator[None]:
         raise
 
 
+def _real_values(backend: Backend) -> list[Any]:
+    """Return the real values of a device, wherever their bytes are."""
+    found: list[Any] = [v for v in gc.get_objects() if type(v) is Value]
+    # A value that another thread is making may lack the attribute.
+    real = [v for v in found if getattr(v, "real", None) is not None]
+    return [v for v in real if v.real.backend is backend]
+
+
 def values_on(backend: Backend) -> list[Any]:
-    """Return the real values whose memory is on a device."""
-    found = [v for v in gc.get_objects() if type(v) is Value]
-    return [v for v in found if _memory_on(v, backend)]
-
-
-def _memory_on(v: Any, backend: Backend) -> bool:
-    storage = getattr(v, "real", None)  # a value that another thread is making may lack it
-    return storage is not None and storage.backend is backend and storage.ptr != 0
+    """Return the real values that have memory on a device."""
+    return [v for v in _real_values(backend) if v.real.ptr]
 
 
 def _keeps(storages: list[Any], n: int) -> str | None:
@@ -165,7 +167,7 @@ def set_limit(backend: Backend, lock: Any, limit: int | None) -> None:
     with lock, backend.batch():
         backend.set_limit(limit)
         _note_uses()
-        for v in values_on(backend):
+        for v in _real_values(backend):
             if not v.real.shared:
                 v.work = leaf_work(v.real)
         if limit is not None:

@@ -89,7 +89,7 @@ def write(cell: Cell, view: View, root: Value) -> None:
             cell.value = root
             bound(root)
         else:
-            del old  # or it would count as a reader
+            del old, storage  # or they would count as a reader, and as use that forbids a spill
             _write_part(cell, view, root)
 
 
@@ -163,9 +163,8 @@ def _write_part(cell: Cell, view: View, root: Value) -> None:
             _rename(cell, box, view, root)
             return
         evaluate.force([cell.value], "write to a part")
-    storage = cell.value.real
-    assert storage is not None
-    shared = storage.shared > 0
+    assert cell.value.real is not None
+    shared = cell.value.real.shared > 0
     hazard = _hazard(root, cell.value, view)
     if not shared:
         readers = _outside_readers(cell, root)

@@ -54,7 +54,10 @@ class SimEvent:
 
 
 class _Ahead(SimEvent):
-    """The end of a copy that is made when somebody waits for it: who does not reads poison."""
+    """The end of a copy that is made when somebody waits for it, or after the next launch.
+
+    So who does not wait reads poison, and what is written too early is overwritten.
+    """
 
     def __init__(self, pool: Pool, destination: int, source: HostBytes) -> None:
         super().__init__()
@@ -117,6 +120,7 @@ class SimBackend:
         self._pool = Pool(f"sim:{ordinal}")
         self.budget = Budget(f"sim:{ordinal}" if ordinal else "sim", self.memory_total)
         self._batch = _Batch(self._pool)
+        self._ahead: list[weakref.ref[_Ahead]] = []
         self._lock = threading.Lock()
         # Weak: a module that nobody uses is unloaded.
         self._modules: weakref.WeakValueDictionary[bytes, SimModule] = weakref.WeakValueDictionary()
@@ -161,7 +165,15 @@ class SimBackend:
 
     def upload_ahead(self, destination: int, source: HostBytes) -> tuple[SimEvent, SimEvent]:
         """Prepare a copy to a device address; ``wait`` makes it."""
-        return SimEvent(), _Ahead(self._pool, destination, source)
+        end = _Ahead(self._pool, destination, source)
+        self._ahead.append(weakref.ref(end))  # memory that is not needed any more drops it
+        return SimEvent(), end
+
+    def _finish_ahead(self) -> None:
+        while self._ahead:
+            end = self._ahead.pop()()
+            if end is not None:
+                end.synchronize()
 
     def wait(self, event: SimEvent) -> None:
         """Wait for an event."""
@@ -247,6 +259,7 @@ class SimBackend:
             if access.nbytes:
                 self._check_access(function, access)
         function.module.launch(function, grid, block, arguments, shared, accesses)
+        self._finish_ahead()
 
     def _check_access(self, function: SimFunction, access: Access) -> None:
         try:
@@ -262,7 +275,8 @@ class SimBackend:
         """Do nothing: there is one stream."""
 
     def synchronize(self) -> None:
-        """Return at once: nothing is ever pending."""
+        """Finish uploads that run ahead: nothing else is ever pending."""
+        self._finish_ahead()
 
     def memory_info(self) -> MemoryInfo:
         """Return what is allocated; ``pooled`` includes freed blocks kept to show late uses."""
