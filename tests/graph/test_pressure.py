@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -593,3 +594,40 @@ def test_programs_whose_arrays_do_not_fit(kernel_device: str, data: Any) -> None
         assert xp.memory_info().used <= xp.memory_info().limit
     finally:
         xp.set_memory_limit(None)
+
+
+def test_threads_spill_for_each_other(limited: Any) -> None:
+    limited(14)
+
+    def work(seed: int) -> bool:
+        arrays, wanted = made(4, seed * 100)
+        for step in range(6):
+            k = (seed + step) % 4
+            arrays[k] = arrays[k] + arrays[k - 1]
+            wanted[k] = wanted[k] + wanted[k - 1]
+            xp.evaluate(arrays[k])
+        return all(bool(np.array_equal(x.get(), w)) for x, w in zip(arrays, wanted, strict=True))
+
+    device = xp.zeros(1).device
+
+    def on_device(seed: int) -> bool:
+        with xp.default_device(device):
+            return work(seed)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(on_device, range(8))) == [True] * 8
+
+
+def test_devices_have_limits_of_their_own(kernel_device: str) -> None:
+    other = "sim:6"
+    x = xp.asarray(np.arange(N) * 1.0) + 1
+    y = xp.asarray(np.arange(N) * 2.0, device=other) + 1
+    xp.evaluate(x, y)
+    xp.set_memory_limit(0, device=other)
+    try:
+        assert spilled([x, y]) == [False, True]
+        assert xp.memory_info(other).limit == 0
+        assert xp.memory_info(kernel_device).limit is None
+        check(y, np.arange(N) * 2.0 + 1)
+    finally:
+        xp.set_memory_limit(None, device=other)
