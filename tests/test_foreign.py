@@ -778,6 +778,61 @@ def test_bools_of_other_bytes_on_a_gpu() -> None:
         assert memory.now().tolist() == odd.tolist()
 
 
+@pytest.mark.cuda
+def test_odd_tensors_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    with xp.default_device("cuda"):
+        t = torch.arange(12.0, device="cuda").reshape(3, 4)
+        want = np.arange(12, dtype=np.float32).reshape(3, 4)
+        for odd, same in (
+            (t.T, want.T),
+            (t[::2, 1:], want[::2, 1:]),
+            (t[1, 2], want[1, 2]),
+            (t[:0], want[:0]),
+            (t[0].expand(5, 4), np.broadcast_to(want[0], (5, 4))),
+            (t.as_strided((3, 3), (1, 1)), np.add.outer(np.arange(3), np.arange(3))),
+        ):
+            for give in (xp.from_dlpack, xp.asarray):
+                np.testing.assert_array_equal(np.asarray(give(odd)), same)
+                np.testing.assert_array_equal(np.asarray(give(odd) * 2), same * 2)
+        with pytest.raises(ValueError, match="read-only"):
+            xp.from_dlpack(t[0].expand(5, 4))[...] = 1
+        bools = torch.tensor([0, 1, 2, 255], dtype=torch.uint8, device="cuda").view(torch.bool)
+        assert xp.asarray(bools).get().view(np.uint8).tolist() == [0, 1, 1, 1]
+        for dtype in (torch.float16, torch.bfloat16):
+            with pytest.raises(BufferError):
+                xp.from_dlpack(t.to(dtype))
+        with pytest.raises((BufferError, RuntimeError)):
+            xp.from_dlpack(torch.ones(3, device="cuda", requires_grad=True))
+        np.testing.assert_array_equal(np.asarray(xp.from_dlpack(t.cpu())), want)
+        np.testing.assert_array_equal(np.asarray(xp.from_dlpack(t.cpu().pin_memory())), want)
+        np.testing.assert_array_equal(np.asarray(xp.from_dlpack(t, device="cpu")), want)
+
+
+@pytest.mark.cuda
+def test_odd_arrays_of_cupy() -> None:
+    cupy = pytest.importorskip("cupy")
+    with xp.default_device("cuda"):
+        c = cupy.arange(12.0).reshape(3, 4)
+        want = np.arange(12.0).reshape(3, 4)
+        for odd, same in (
+            (c[::-1, ::2], want[::-1, ::2]),
+            (cupy.asfortranarray(c), want),
+            (cupy.broadcast_to(c[0], (5, 4)), np.broadcast_to(want[0], (5, 4))),
+            (c[:, :0], want[:, :0]),
+            (c[1, 2], want[1, 2]),
+        ):
+            given = Interface(odd.__cuda_array_interface__, odd)
+            for x in (xp.from_dlpack(odd), xp.asarray(odd), xp.asarray(given)):
+                np.testing.assert_array_equal(np.asarray(x), same)
+                np.testing.assert_array_equal(np.asarray(x + 1), same + 1)
+        managed = cupy.ndarray((3,), cupy.float64, cupy.cuda.malloc_managed(24))
+        managed[...] = 7
+        np.testing.assert_array_equal(np.asarray(xp.from_dlpack(managed)), [7, 7, 7])
+        with pytest.raises(BufferError):
+            xp.from_dlpack(c.astype(cupy.float16))
+
+
 # The host's protocols.
 
 
