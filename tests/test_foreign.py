@@ -491,9 +491,9 @@ def cases(draw: st.DrawFn) -> Case:
         0,
         0,
         draw(st.sampled_from([None, (1, 0), (1, 3)])),
-        draw(st.sampled_from([0, 0, dl.READ_ONLY, dl.IS_COPIED])),
+        draw(st.sampled_from([0, dl.READ_ONLY, dl.IS_COPIED])),
         draw(st.booleans()),
-        draw(st.sampled_from([None, None, True, False])),
+        draw(st.sampled_from([None, True, False])),
     )
     low, high = case.reach()
     size = dtype.itemsize
