@@ -9,7 +9,11 @@ import ctypes
 import enum
 import itertools
 import math
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -237,6 +241,66 @@ def test_a_deleter_that_uses_lazyarr(device: str) -> None:
     np.testing.assert_array_equal(np.asarray(y), h + 1)
     settle()
     assert (producer.deleted, producer.total) == (1, 6.0)
+
+
+def test_many_threads_lend_and_borrow_one_array(device: str) -> None:
+    x = xp.asarray(floats(1000)) + 1
+    xp.evaluate(x)
+    producer = raw(floats(1000))
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(50):
+                y = xp.from_dlpack(producer)
+                assert float(y[999]) == 999.0
+                taken = dl.take(x.__dlpack__(max_version=(1, 0)))
+                assert taken.shape == (1000,)
+        except BaseException as error:  # noqa: BLE001 - told to the main thread
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert failed == []
+    settle()
+    assert producer.deleted == 200
+    assert x._cell.value.real.shared == 0
+    assert float(xp.sum(x)) == 500500.0
+
+
+EXIT = """
+import builtins, numpy as np
+h = np.arange(4.0)
+builtins.kept = [xp.from_dlpack(h), np.from_dlpack(xp.ones(3, device='cpu')), xp.ones(2).__dlpack__()]
+builtins.kept.append(xp.from_dlpack(h, copy=True).__dlpack__(max_version=(1, 0)))
+y = xp.asarray(h, copy=False) + 1
+cycle = [xp.from_dlpack(np.ones(3))]
+cycle.append(cycle)
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("raise SystemExit(3)", 3), ("1 / 0", 1)])
+def test_a_silent_exit_with_memory_lent_and_borrowed(device: str, end: str, code: int) -> None:
+    root = str(Path(xp.__file__).parents[1])
+    path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+    body = "import lazyarr as xp" + EXIT + end
+    done = subprocess.run(
+        [sys.executable, "-c", body],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": path, "LAZYARR_DEVICE": device},
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Exception ignored" not in done.stderr
+    if code == 1:
+        assert done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
+    else:
+        assert done.stderr == ""
 
 
 # Faults of capsules and of the two methods.

@@ -1,7 +1,8 @@
-"""Field case 128: a context that cannot be made or entered leaves everything as it was."""
+"""Field cases of group L: whose the current device and stream are, and contexts that fail."""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,42 @@ from lazyarr.runtime import cuda_process, pycuda_backend, select
 from lazyarr.runtime.sim import SimBackend
 
 from .common import eq
+
+
+def test_124_an_exception_in_one_thread_leaves_the_others(device: str) -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with pytest.raises(KeyError), xp.default_device("sim:1"):
+            inside.set()
+            leave.wait(10)
+            raise KeyError
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert inside.wait(10)
+    with xp.default_device("cpu"):
+        assert str(xp.ones(1).device) == "cpu"
+        leave.set()
+        thread.join()
+        assert str(xp.ones(1).device) == "cpu"
+    assert str(xp.ones(1).device) == device
+
+
+@pytest.mark.cuda
+def test_124_the_stream_belongs_to_the_thread() -> None:
+    torch = pytest.importorskip("torch")
+    with xp.default_device("cuda"):
+        stream = torch.cuda.Stream()
+        backend: Any = select.backend_for(xp.ones(1).device)
+        seen: list[int] = []
+        with xp.stream(stream):
+            thread = threading.Thread(target=lambda: seen.append(backend.stream_handle))
+            thread.start()
+            thread.join()
+            assert backend.stream_handle == stream.cuda_stream
+        assert seen == [0]
+        assert backend.stream_handle == 0
 
 
 def test_128_a_device_that_cannot_be_made_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
