@@ -398,10 +398,13 @@ def import_foreign(obj: Any, *, device: Any = None, copy: bool | None = None) ->
     ValueError
         If ``copy=False`` and the data is on another device than the one asked for.
     """
+    stream = None
     if hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__"):
         taken = _consume(obj, copy=copy)
     else:
-        taken = _from_interface(obj.__cuda_array_interface__, obj, device)
+        interface = obj.__cuda_array_interface__
+        taken = _from_interface(interface, obj, device)
+        stream = interface.get("stream")
     found = _adopt(taken)
     target = found._device if device is None else parse_device(device)
     if device is None and found._device is CPU:
@@ -414,7 +417,9 @@ def import_foreign(obj: Any, *, device: Any = None, copy: bool | None = None) ->
             )
         return found
     if target is found._device:
-        return _plain_bools(taken) if taken.dtype == bool_ else _forced_copy(found)
+        copied = _plain_bools(taken) if taken.dtype == bool_ else _forced_copy(found)
+        _let_producer_wait(target, stream)
+        return copied
     if device is None:
         return array_from_numpy(found._read("asarray", explicit=True), target)
     return move(found, target)
@@ -560,8 +565,31 @@ def _native_dtype(typestr: Any) -> DType:
 
 
 def _wait_for_producer(device: Device, stream: Any) -> None:
-    if stream is None:
+    """Order our stream after the producer's, so that we read what it wrote."""
+    handle = _producer_stream(stream)
+    if handle is None:
         return
+    backend: Any = evaluate.runtime(device).backend
+    if handle != backend.stream_handle:
+        with backend.batch():
+            _wait(backend, backend.stream_handle, handle)
+
+
+def _let_producer_wait(device: Device, stream: Any) -> None:
+    """Order the producer's stream after ours, so that it does not write what we still read."""
+    handle = _producer_stream(stream)
+    if handle is None:
+        return
+    backend: Any = evaluate.runtime(device).backend
+    if handle != backend.stream_handle:
+        with backend.batch():
+            _wait(backend, handle, backend.stream_handle)
+
+
+def _producer_stream(stream: Any) -> int | None:
+    """Return the handle of an interface's stream; None if there is nothing to wait for."""
+    if stream is None:
+        return None
     if isinstance(stream, (bool, np.bool_)) or not hasattr(stream, "__index__"):
         raise ValueError(f"stream {stream!r} in a __cuda_array_interface__ is no integer")
     handle = operator.index(stream)
@@ -570,11 +598,7 @@ def _wait_for_producer(device: Device, stream: Any) -> None:
             f"stream {handle} in a __cuda_array_interface__: 0 is ambiguous and not allowed, and "
             "handles are positive"
         )
-    backend: Any = evaluate.runtime(device).backend
-    handle = 0 if handle == _LEGACY_STREAM else handle
-    if handle != backend.stream_handle:
-        with backend.batch():
-            _wait(backend, backend.stream_handle, handle)
+    return 0 if handle == _LEGACY_STREAM else handle
 
 
 # Pickle.

@@ -274,7 +274,8 @@ def test_many_threads_lend_and_borrow_one_array(device: str) -> None:
 EXIT = """
 import builtins, numpy as np
 h = np.arange(4.0)
-builtins.kept = [xp.from_dlpack(h), np.from_dlpack(xp.ones(3, device='cpu')), xp.ones(2).__dlpack__()]
+builtins.kept = [xp.from_dlpack(h), np.from_dlpack(xp.ones(3, device='cpu'))]
+builtins.kept.append(xp.ones(2).__dlpack__())
 builtins.kept.append(xp.from_dlpack(h, copy=True).__dlpack__(max_version=(1, 0)))
 y = xp.asarray(h, copy=False) + 1
 cycle = [xp.from_dlpack(np.ones(3))]
@@ -840,6 +841,25 @@ def test_bools_of_other_bytes_on_a_gpu() -> None:
             assert x.get().view(np.uint8).tolist() == [0, 1, 1, 1]
             assert int(xp.count_nonzero(x)) == 3
         assert memory.now().tolist() == odd.tolist()
+
+
+@pytest.mark.cuda
+def test_a_snapshot_comes_before_the_producers_next_write() -> None:
+    torch = pytest.importorskip("torch")
+    with xp.default_device("cuda"):
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            t = torch.full((1 << 20,), 3.0, device="cuda")
+        given = Interface({**t.__cuda_array_interface__, "stream": side.cuda_stream}, t)
+        xp.asarray(given)  # compiles
+        torch.cuda._sleep(1)
+        torch.cuda.synchronize()
+        torch.cuda._sleep(500_000_000)  # on the default stream, which is lazyarr's too
+        x = xp.asarray(given)
+        with torch.cuda.stream(side):
+            t.fill_(0)
+        torch.cuda.synchronize()
+        assert float(xp.min(x)) == 3.0
 
 
 @pytest.mark.cuda
