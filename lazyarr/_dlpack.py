@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import math
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ READ_ONLY = 1
 IS_COPIED = 2
 VERSION = (1, 0)
 
+_MAX_NDIM = 64  # NumPy's
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 _NAME, _USED = b"dltensor", b"used_dltensor"
 _NAME_V, _USED_V = b"dltensor_versioned", b"used_dltensor_versioned"
@@ -158,38 +159,56 @@ class Imported(NamedTuple):
     dtype: np.dtype[Any]
     device: tuple[int, int]
     readonly: bool
-    owner: Owner
+    owner: Any
+    copied: bool = False
+
+
+_taking = threading.RLock()  # a finalizer's deleter may take another capsule
 
 
 def take(capsule: Any) -> Imported:
-    """Consume a capsule. Raises ``BufferError`` for what cannot be understood."""
-    if _is_valid(capsule, _NAME_V):
-        versioned = _ManagedVersioned.from_address(_pointer(capsule, _NAME_V))
-        _rename(capsule, _USED_V)
-        owner = Owner(ctypes.addressof(versioned), versioned.deleter)
-        if versioned.major > VERSION[0]:
+    """Consume a capsule. Raises ``BufferError`` for what cannot be understood.
+
+    Whatever is refused after it was consumed has its deleter called like anything else.
+    """
+    with _taking:  # two threads may hold the same capsule
+        name, used = (_NAME_V, _USED_V) if _is_valid(capsule, _NAME_V) else (_NAME, _USED)
+        if not _is_valid(capsule, name):
             raise BufferError(
-                f"DLPack version {versioned.major}.{versioned.minor} is not understood; "
-                f"up to {VERSION[0]}.x is"
+                f"not a DLPack capsule, or one that was consumed already: {capsule!r}"
             )
-        return _read(versioned.tensor, bool(versioned.flags & READ_ONLY), owner)
-    if _is_valid(capsule, _NAME):
-        managed = _Managed.from_address(_pointer(capsule, _NAME))
-        _rename(capsule, _USED)
-        return _read(managed.tensor, False, Owner(ctypes.addressof(managed), managed.deleter))
-    raise BufferError(f"not a DLPack capsule, or one that was consumed already: {capsule!r}")
+        address = _pointer(capsule, name)
+        _rename(capsule, used)
+    if name is _NAME:
+        managed = _Managed.from_address(address)
+        return _read(managed.tensor, 0, Owner(address, managed.deleter))
+    versioned = _ManagedVersioned.from_address(address)
+    owner = Owner(address, versioned.deleter)
+    if versioned.major != VERSION[0]:
+        raise BufferError(
+            f"DLPack version {versioned.major}.{versioned.minor} is not understood; "
+            f"{VERSION[0]}.x is"
+        )
+    return _read(versioned.tensor, versioned.flags, owner)
 
 
-def _read(tensor: Any, readonly: bool, owner: Owner) -> Imported:
+def _read(tensor: Any, flags: int, owner: Owner) -> Imported:
     dtype = _dtype(tensor)
     ndim = tensor.ndim
+    if not 0 <= ndim <= _MAX_NDIM:
+        raise BufferError(f"a DLPack tensor of {ndim} dimensions is not supported")
+    if ndim and not tensor.shape:
+        raise BufferError(f"a DLPack tensor of {ndim} dimensions has a null pointer as its shape")
     shape = tuple(tensor.shape[:ndim]) if ndim else ()
     strides = tuple(tensor.strides[:ndim]) if ndim and tensor.strides else None
-    address = (tensor.data or 0) + tensor.byte_offset
-    if math.prod(shape) == 0:
+    address = tensor.data or 0
+    if address:
+        address += tensor.byte_offset
+    if 0 in shape:
         strides = None
     device = (tensor.device_type, tensor.device_id)
-    return Imported(address, shape, strides, dtype, device, readonly, owner)
+    readonly, copied = bool(flags & READ_ONLY), bool(flags & IS_COPIED)
+    return Imported(address, shape, strides, dtype, device, readonly, owner, copied)
 
 
 def _dtype(tensor: Any) -> np.dtype[Any]:

@@ -118,8 +118,16 @@ def array_from_numpy(host: npt.NDArray[Any], device: Device) -> Array:
     else:
         backend = evaluate.runtime(device).backend
         buffer = backend.host_buffer(host.nbytes)
-    np.ndarray(host.shape, host.dtype, buffer=buffer)[...] = host
+    copy_plain(np.ndarray(host.shape, host.dtype, buffer=buffer), host)
     return Array(leaf(from_host(backend, buffer), host.dtype, host.shape, device))
+
+
+def copy_plain(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
+    """Copy a NumPy array; in a copy of bools every true is 1, which kernels rely on."""
+    if source.dtype == np.bool_ and target.dtype == np.bool_:
+        np.not_equal(source.view(np.uint8), 0, out=target)
+    else:
+        np.copyto(target, source)
 
 
 def _settle(x: Array, location: Any, cause: str) -> None:

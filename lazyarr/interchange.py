@@ -8,18 +8,20 @@ from then on. Memory of ``cuda`` devices crosses as such, that of ``cpu`` as hos
 from __future__ import annotations
 
 import functools
-from typing import Any
+import operator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _dlpack as dl
-from ._array import Array, copy_of, view_of
+from ._array import Array, copy_of, elementwise, frozen_view, view_of
 from ._devices import CPU, Device, parse_device
 from ._dlpack import Imported, make_capsule, take
-from ._dtypes import DType, is_supported
+from ._dtypes import DType, as_dtype, bool_, is_supported, uint8
 from ._host import array_from_numpy, is_broadcast, move
 from .graph import evaluate, share, views
+from .graph.optable import OPS
 from .graph.views import View
 from .graph.write import own_storage
 from .runtime.base import DeviceUnavailableError
@@ -27,6 +29,8 @@ from .runtime.select import default_device
 from .storage.storage import Storage, from_foreign, from_host
 
 _HOST = (dl.CPU, dl.CUDA_HOST)
+_GPU = (dl.CUDA, dl.CUDA_MANAGED)
+_MAX_ADDRESS = 2**63  # no machine's memory reaches further
 _LEGACY_STREAM = 1  # what others call the null stream
 # Devices whose memory other libraries can read, by kind; the others are copied to the host.
 _SHAREABLE = {"cpu": dl.CPU, "cuda": dl.CUDA}
@@ -78,8 +82,8 @@ def export_dlpack(
     one that ``dl_device`` asks for an explicit one.
     """
     own = dlpack_device(x._device)
-    versioned = max_version is not None and max_version[0] >= 1
-    wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    versioned = max_version is not None and tuple(max_version) >= (1, 0)
+    wanted = own if dl_device is None else _device_pair(dl_device)
     if wanted not in (own, (dl.CPU, 0)):
         raise BufferError(f"an array on {x._device} cannot be exported to DLPack device {wanted}")
     _check_stream(stream, wanted[0])
@@ -199,18 +203,23 @@ def import_dlpack(x: Any, *, device: Any = None, copy: bool | None = None) -> Ar
 
     Raises
     ------
-    TypeError
-        If x has no ``__dlpack__``.
+    AttributeError
+        If x has no ``__dlpack__`` or no ``__dlpack_device__``.
     BufferError
-        For dtypes and devices that lazyarr does not have.
+        For dtypes and devices that lazyarr does not have, and tensors that cannot be.
     ValueError
-        If ``copy=False`` and another device is asked for.
+        If ``copy=False`` and another device is asked for, or the producer gave a copy.
     """
     target = None if device is None else parse_device(device)
     if type(x) is Array:
         found = view_of(x, x.view)  # the same cell: writes are seen through both
     else:
-        found = _adopt(_consume(x))
+        taken = _consume(x, copy=copy, to_host=target is CPU)
+        found = _adopt(taken)
+        if copy is False:
+            _check_uncopied(taken, x)
+        elif copy and taken.dtype == bool_:
+            found, copy = _plain_bools(taken), None
     if target is not None and target is not found._device:
         if copy is False:
             raise ValueError(
@@ -220,21 +229,73 @@ def import_dlpack(x: Any, *, device: Any = None, copy: bool | None = None) -> Ar
     return _forced_copy(found) if copy else found
 
 
-def _consume(x: Any) -> Imported:
-    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        raise TypeError(f"from_dlpack needs an object with __dlpack__, not {type(x).__name__}")
-    kind, ordinal = x.__dlpack_device__()
-    arguments: dict[str, Any] = {}
-    if kind in (dl.CUDA, dl.CUDA_MANAGED):
-        backend = evaluate.runtime(Device("cuda", int(ordinal))).backend
-        arguments["stream"] = backend.stream_handle or _LEGACY_STREAM
+def _consume(x: Any, *, copy: bool | None = None, to_host: bool = False) -> Imported:
+    """Ask a producer for a capsule and take it; ``to_host`` lets it copy to the host for us."""
+    for name in ("__dlpack__", "__dlpack_device__"):
+        if not hasattr(x, name):
+            raise AttributeError(f"from_dlpack needs an object with {name}, not {_name(x)}")
+    kind, ordinal = place = _device_pair(x.__dlpack_device__())
+    always: dict[str, Any] = {}
+    if kind in _GPU:
+        backend = evaluate.runtime(_gpu(ordinal)).backend
+        always["stream"] = backend.stream_handle or _LEGACY_STREAM
     elif kind not in _HOST:
-        raise BufferError(f"lazyarr has no device for DLPack device type {int(kind)}")
+        if not to_host or copy is False:
+            raise BufferError(f"lazyarr has no device for DLPack device type {kind}")
+        place = always["dl_device"] = (dl.CPU, 0)
+    found = take(_capsule(x, always, copy))
+    if _same_place(found.device) != _same_place(place):
+        raise BufferError(
+            f"{_name(x)} says that it is on DLPack device {place}, and its tensor that it is on "
+            f"{found.device}"
+        )
+    return found
+
+
+def _capsule(x: Any, always: dict[str, Any], copy: bool | None) -> Any:
+    """Call ``__dlpack__`` with as much as the producer knows of; older ones know less."""
+    latest: dict[str, Any] = {"max_version": dl.VERSION}
+    if copy is False:
+        try:
+            return x.__dlpack__(**always, **latest, copy=False)
+        except TypeError:
+            pass
     try:
-        capsule = x.__dlpack__(max_version=dl.VERSION, **arguments)
-    except TypeError:  # a producer from before DLPack 1.0
-        capsule = x.__dlpack__(**arguments)
-    return take(capsule)
+        return x.__dlpack__(**always, **latest)
+    except TypeError:
+        return x.__dlpack__(**always)
+
+
+def _check_uncopied(taken: Imported, x: Any) -> None:
+    if taken.copied:
+        raise ValueError(f"copy=False, but a {_name(x)} gives its data as a copy only")
+
+
+def _name(x: Any) -> str:
+    return type(x).__name__
+
+
+def _device_pair(pair: Any) -> tuple[int, int]:
+    """Return DLPack's (device type, number) as ints, whatever enumerations they are."""
+    try:
+        kind, ordinal = pair
+        return operator.index(kind), operator.index(ordinal)
+    except (TypeError, ValueError):
+        raise BufferError(f"{pair!r} is no DLPack device: a pair of integers") from None
+
+
+def _same_place(device: tuple[int, int]) -> tuple[int, int]:
+    """Return what is equal for devices that reach the same memory: the host has one number."""
+    kind, ordinal = device
+    if kind in _HOST:
+        return dl.CPU, 0
+    return (dl.CUDA, ordinal) if kind in _GPU else device
+
+
+def _gpu(ordinal: int) -> Device:
+    if ordinal < 0:
+        raise BufferError(f"there is no GPU of number {ordinal}")
+    return Device("cuda", ordinal)
 
 
 class _Memory:
@@ -251,29 +312,68 @@ class _Memory:
 
 
 def _adopt(found: Imported) -> Array:
-    """Return an array over imported memory."""
-    dtype = found.dtype
-    if not is_supported(dtype):
-        raise BufferError(f"lazyarr has no dtype {dtype}")
-    strides = views.c_strides(found.shape) if found.strides is None else found.strides
-    whole = View(0, found.shape, strides)
-    low, high = views.extent(whole)
-    address = found.address + low * dtype.itemsize
-    nbytes = (high - low) * dtype.itemsize
-    storage, device = _storage_over(found, address, nbytes)
+    """Return an array over imported memory: read-only where elements share memory."""
+    place = _layout(found)
+    dtype, strides = as_dtype(found.dtype), place.strides
+    storage, device = _storage_over(found, place.address, place.nbytes)
     if views.is_contiguous(found.shape, strides):
         return Array(share.shared_leaf(storage, dtype, found.shape, device))
-    flat = Array(share.shared_leaf(storage, dtype, (high - low,), device))
-    return view_of(flat, View(-low, found.shape, strides))
+    flat = Array(share.shared_leaf(storage, dtype, (place.nbytes // dtype.itemsize,), device))
+    view = View(-place.low, found.shape, strides)
+    return frozen_view(flat, view) if views.may_overlap_itself(view) else view_of(flat, view)
+
+
+class _Layout(NamedTuple):
+    """What imported memory spans: from ``address``, ``low`` elements from the first one."""
+
+    address: int
+    nbytes: int
+    low: int
+    strides: views.Shape
+
+
+def _layout(found: Imported) -> _Layout:
+    """Raise ``BufferError`` for what no array can be. Asks no device."""
+    if not is_supported(found.dtype):
+        raise BufferError(f"lazyarr has no dtype {found.dtype}")
+    _check_extents(found.shape)
+    strides = views.c_strides(found.shape) if found.strides is None else found.strides
+    low, high = views.extent(View(0, found.shape, strides))
+    itemsize = found.dtype.itemsize
+    address, nbytes = found.address + low * itemsize, (high - low) * itemsize
+    if nbytes and not found.address:
+        raise BufferError(f"a null pointer for an array of shape {found.shape}")
+    if nbytes and (address < 0 or address + nbytes > _MAX_ADDRESS):
+        raise BufferError(
+            f"shape {found.shape} with strides {strides} (in elements) at {found.address:#x} "
+            "reaches beyond the address space"
+        )
+    return _Layout(address, nbytes, low, strides)
+
+
+def _check_extents(shape: views.Shape) -> None:
+    try:
+        views.check_shape(shape)
+    except ValueError as error:
+        raise BufferError(str(error)) from None
+
+
+def _plain_bools(found: Imported) -> Array:
+    """Return a copy of foreign bools in which every true is 1: in others' it is any byte but 0."""
+    made = elementwise(OPS["not_equal"], _adopt(found._replace(dtype=uint8)), 0)
+    evaluate.force([made._cell.value], "copy")
+    return made
 
 
 def _storage_over(found: Imported, address: int, nbytes: int) -> tuple[Storage, Device]:
     kind, ordinal = found.device
     if kind not in _HOST:
-        device = Device("cuda", ordinal)
-        if address % found.dtype.itemsize:
+        device = _gpu(ordinal)
+        if nbytes and address % found.dtype.itemsize:
             raise BufferError(f"address {address:#x} is not aligned for {found.dtype}")
         backend = evaluate.runtime(device).backend
+        if nbytes and kind == dl.CUDA and _gpu_of(device, address) is not device:
+            raise BufferError(f"{address:#x} is said to be on {device}, and is not")
         storage = from_foreign(backend, address, nbytes, found.owner, readonly=found.readonly)
         storage.stream = backend.stream_handle
         return storage, device
@@ -298,21 +398,28 @@ def import_foreign(obj: Any, *, device: Any = None, copy: bool | None = None) ->
     ValueError
         If ``copy=False`` and the data is on another device than the one asked for.
     """
+    stream = None
     if hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__"):
-        found = _adopt(_consume(obj))
+        taken = _consume(obj, copy=copy)
     else:
-        found = _adopt(_from_interface(obj.__cuda_array_interface__, obj, device))
+        interface = obj.__cuda_array_interface__
+        taken = _from_interface(interface, obj, device)
+        stream = interface.get("stream")
+    found = _adopt(taken)
     target = found._device if device is None else parse_device(device)
     if device is None and found._device is CPU:
         target = default_device()
     if copy is False:
+        _check_uncopied(taken, obj)
         if target is not found._device:
             raise ValueError(
                 f"copy=False, but the data is on {found._device} and the array belongs on {target}"
             )
         return found
     if target is found._device:
-        return _forced_copy(found)
+        copied = _plain_bools(taken) if taken.dtype == bool_ else _forced_copy(found)
+        _let_producer_wait(target, stream)
+        return copied
     if device is None:
         return array_from_numpy(found._read("asarray", explicit=True), target)
     return move(found, target)
@@ -390,45 +497,108 @@ def _share_for_good(x: Array, cause: str) -> Storage:
     return storage
 
 
-def _from_interface(interface: dict[str, Any], obj: Any, device: Any) -> Imported:
-    """Read a ``__cuda_array_interface__`` of version 2 or 3."""
-    if interface.get("mask") is not None:
-        raise BufferError("a __cuda_array_interface__ with a mask is not supported")
-    dtype = _native_dtype(interface["typestr"])
-    shape: views.Shape = tuple(int(n) for n in interface["shape"])
-    address, readonly = interface["data"]
-    strides = interface.get("strides")
-    if strides is not None and 0 not in shape:
-        if any(s % dtype.itemsize for s in strides):
-            raise BufferError(f"strides {strides} are no multiples of the {dtype.itemsize} bytes")
-        strides = tuple(s // dtype.itemsize for s in strides)
-    else:
-        strides = None
+def _from_interface(interface: Any, obj: Any, device: Any) -> Imported:
+    """Read a ``__cuda_array_interface__`` of version 0 to 3 and wait for its stream."""
     chosen = default_device() if device is None else parse_device(device)
     if _SHAREABLE.get(chosen.kind) != dl.CUDA:
         chosen = Device("cuda")
+    found = describe_interface(interface, obj)
+    place = _layout(found)
+    if place.nbytes:
+        chosen = _gpu_of(chosen, place.address)
     _wait_for_producer(chosen, interface.get("stream"))
-    where = (dl.CUDA, chosen.ordinal)
-    return Imported(int(address or 0), shape, strides, dtype, where, bool(readonly), obj)
+    return found._replace(device=(dl.CUDA, chosen.ordinal))
 
 
-def _native_dtype(typestr: str) -> DType:
-    dtype = np.dtype(typestr)
+def _gpu_of(asked: Device, address: int) -> Device:
+    """Return the GPU whose memory an address is; any GPU may be asked."""
+    backend: Any = evaluate.runtime(asked).backend
+    with backend.batch():
+        ordinal = backend.driver.owner_of(address)
+    if ordinal is None:
+        raise BufferError(f"{address:#x} is no address of a GPU's memory")
+    return Device("cuda", ordinal)
+
+
+def describe_interface(interface: Any, obj: Any) -> Imported:
+    """Return what a ``__cuda_array_interface__`` says, on GPU 0. Asks no device.
+
+    Raises
+    ------
+    BufferError
+        If it is malformed, or says what lazyarr has no array for.
+    """
+    if not isinstance(interface, dict):
+        raise BufferError(f"a __cuda_array_interface__ is a dict, not a {_name(interface)}")
+    if interface.get("mask") is not None:
+        raise BufferError("a __cuda_array_interface__ with a mask is not supported")
+    try:
+        dtype = _native_dtype(interface["typestr"])
+        shape: views.Shape = tuple(operator.index(n) for n in interface["shape"])
+        address, readonly = interface["data"]
+        first = 0 if address is None else operator.index(address)
+        steps = interface.get("strides")
+        strides = None if steps is None else tuple(operator.index(s) for s in steps)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BufferError(f"a malformed __cuda_array_interface__: {error!r}") from error
+    if strides is not None:
+        if len(strides) != len(shape):
+            raise BufferError(f"strides {strides} do not fit the shape {shape}")
+        if 0 in shape:
+            strides = None
+        elif any(s % dtype.itemsize for s in strides):
+            raise BufferError(f"strides {strides} are no multiples of the {dtype.itemsize} bytes")
+        else:
+            strides = tuple(s // dtype.itemsize for s in strides)
+    return Imported(first, shape, strides, dtype, (dl.CUDA, 0), bool(readonly), obj)
+
+
+def _native_dtype(typestr: Any) -> DType:
+    if not isinstance(typestr, str):
+        raise TypeError(f"typestr {typestr!r}")
+    dtype: DType = np.dtype(typestr)
     if not dtype.isnative:
         raise BufferError(f"byte order {typestr!r} is not this machine's")
+    if not is_supported(dtype):
+        raise BufferError(f"lazyarr has no dtype {typestr!r}")
     return dtype
 
 
 def _wait_for_producer(device: Device, stream: Any) -> None:
-    if stream is None:
+    """Order our stream after the producer's, so that we read what it wrote."""
+    handle = _producer_stream(stream)
+    if handle is None:
         return
-    if stream == 0:
-        raise ValueError("stream 0 in a __cuda_array_interface__ is ambiguous: it is not allowed")
     backend: Any = evaluate.runtime(device).backend
-    handle = 0 if int(stream) == _LEGACY_STREAM else int(stream)
     if handle != backend.stream_handle:
         with backend.batch():
             _wait(backend, backend.stream_handle, handle)
+
+
+def _let_producer_wait(device: Device, stream: Any) -> None:
+    """Order the producer's stream after ours, so that it does not write what we still read."""
+    handle = _producer_stream(stream)
+    if handle is None:
+        return
+    backend: Any = evaluate.runtime(device).backend
+    if handle != backend.stream_handle:
+        with backend.batch():
+            _wait(backend, handle, backend.stream_handle)
+
+
+def _producer_stream(stream: Any) -> int | None:
+    """Return the handle of an interface's stream; None if there is nothing to wait for."""
+    if stream is None:
+        return None
+    if isinstance(stream, (bool, np.bool_)) or not hasattr(stream, "__index__"):
+        raise ValueError(f"stream {stream!r} in a __cuda_array_interface__ is no integer")
+    handle = operator.index(stream)
+    if handle <= 0:
+        raise ValueError(
+            f"stream {handle} in a __cuda_array_interface__: 0 is ambiguous and not allowed, and "
+            "handles are positive"
+        )
+    return 0 if handle == _LEGACY_STREAM else handle
 
 
 # Pickle.

@@ -6,6 +6,7 @@ can start from; nothing is uploaded before a kernel reads it.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .. import _dtypes as dt
 from .._array import Array, copy_of, view_of, wrap
 from .._devices import CPU, Device, parse_device
 from .._dtypes import DType
-from .._host import move
+from .._host import copy_plain, move
 from .._promotion import default_dtype, result_type
 from ..graph import views
 from ..graph.node import const, leaf
@@ -69,23 +70,45 @@ def asarray(
     if type(obj) is Array:
         return _from_array(obj, wanted, device, copy)
     if isinstance(obj, np.ndarray):
-        return _from_numpy(obj, wanted, known_device(device), copy)
+        plain = obj if type(obj) is np.ndarray else _unmasked(obj)
+        return _from_numpy(plain, wanted, known_device(device), copy)
     if isinstance(obj, (bool, int, float, complex, np.generic)):
         return _from_scalar(obj, wanted, known_device(device), copy)
     if isinstance(obj, (list, tuple, range)):
         if copy is False:
             raise ValueError(f"copy=False: a {type(obj).__name__} cannot be shared, only copied")
         return _from_sequence(obj, wanted, device)
-    if hasattr(obj, "__dlpack__") or hasattr(obj, "__cuda_array_interface__"):
+    if _is_foreign(obj):
         found = import_foreign(obj, device=device, copy=copy)
         return found if wanted is None else _from_array(found, wanted, None, copy)
     return _from_numpy(_host_array(obj), wanted, known_device(device), copy)
 
 
+def _is_foreign(obj: Any) -> bool:
+    """Whether DLPack or the CUDA array interface can give an object's memory."""
+    if hasattr(obj, "__dlpack__") and hasattr(obj, "__dlpack_device__"):
+        return True
+    return hasattr(obj, "__cuda_array_interface__")
+
+
+def _unmasked(source: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array of a subclass as a plain one; raise TypeError if that would lose a mask."""
+    masks = sys.modules.get("numpy.ma")  # imported by whoever has a masked array
+    if masks is not None and masks.is_masked(source):
+        raise TypeError(
+            "a lazyarr array cannot hold a mask; fill it with x.filled(value), or take x.data "
+            "with what the mask hides"
+        )
+    return np.asarray(source)
+
+
 def _host_array(obj: Any) -> npt.NDArray[Any]:
     """Return what has ``__array__`` or the buffer protocol as a NumPy array."""
-    if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
-        return np.asarray(obj)
+    interface = getattr(obj, "__array_interface__", None)
+    if isinstance(interface, dict) and interface.get("mask") is not None:
+        raise BufferError("an __array_interface__ with a mask is not supported")
+    if interface is not None or hasattr(obj, "__array__") or hasattr(obj, "__array_struct__"):
+        return _unmasked(np.asarray(obj))
     try:
         return np.asarray(memoryview(obj))
     except TypeError:
@@ -243,5 +266,5 @@ def _snapshot(
         native = laid.dtype.newbyteorder("=")
         if native != target:
             laid = cast_to(laid.astype(native, copy=False), target)
-        np.copyto(np.ndarray(laid.shape, target, buffer=data), laid)
+        copy_plain(np.ndarray(laid.shape, target, buffer=data), laid)
     return from_host(backend, data)

@@ -158,7 +158,17 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     Returns
     -------
     Array
-        Without a copy both libraries see one memory: it is shared (see ``docs/location.md``).
+        Without a copy both libraries see one memory: it is shared (see ``docs/location.md``). It
+        is read-only where x says so, or elements of x share memory.
+
+    Raises
+    ------
+    AttributeError
+        If x has no ``__dlpack__`` or no ``__dlpack_device__``.
+    BufferError
+        For dtypes and devices that lazyarr does not have, and tensors that cannot be.
+    ValueError
+        For ``copy=False`` where a copy is needed.
     """
     return import_dlpack(x, device=device, copy=copy)
 

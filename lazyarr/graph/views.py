@@ -309,6 +309,17 @@ def extent(view: View) -> tuple[int, int]:
     return low, high + 1
 
 
+def may_overlap_itself(view: View) -> bool:
+    """Whether two elements may lie at one place; sure only where each axis steps over the inner."""
+    reach = 0
+    for step, n in sorted((abs(s), n) for s, n in zip(view.strides, view.shape, strict=True)):
+        if n > 1:
+            if step <= reach:
+                return True
+            reach += (n - 1) * step
+    return False
+
+
 def is_full(view: View, size: int) -> bool:
     """Whether the view is the storage's elements, all of them, in order."""
     return (

@@ -34,6 +34,7 @@ _SHORT: dict[str, tuple[Any, ...]] = {
     "cuModuleGetFunction": (_OUT, _HANDLE, ctypes.c_char_p),
     "cuFuncSetAttribute": (_HANDLE, _INT, _INT),
     "cuLaunchKernel": (_HANDLE, *(_UINT,) * 7, _HANDLE, _HANDLE, _HANDLE),
+    "cuPointerGetAttribute": (_OUT, _INT, _DEVICE),
     "cuGetErrorName": (_INT, _OUT),
     "cuGetErrorString": (_INT, _OUT),
 }
@@ -50,6 +51,8 @@ _OUT_OF_MEMORY = 2
 _NOT_READY = 600
 # From here on the errors are a kernel's, and the context is lost with them.
 _KERNEL_ERRORS = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+_INVALID_VALUE = 1
+_DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _PARAMETER_BYTES = 32764  # CUDA's limit for one launch
@@ -124,6 +127,14 @@ class Driver:
         if code := self._cuStreamCreate(ctypes.byref(stream), _NON_BLOCKING):
             self.fail(code, "creating a stream")
         return stream.value or 0
+
+    def owner_of(self, address: int) -> int | None:
+        """Return the number of the GPU that an address belongs to; None if CUDA knows of none."""
+        ordinal = ctypes.c_int(-1)
+        code = self._cuPointerGetAttribute(ctypes.byref(ordinal), _DEVICE_ORDINAL, address)
+        if code and code != _INVALID_VALUE:
+            self.fail(code, f"asking for the device of {address:#x}")
+        return None if code or ordinal.value < 0 else ordinal.value
 
     def create_event(self) -> int:
         event = ctypes.c_void_p()

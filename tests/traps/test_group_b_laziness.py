@@ -325,3 +325,22 @@ def test_40_dead_intermediates_are_released_during_the_run(kernel_device: str) -
         y = xp.sqrt(y) + xp.roll(y, 1)  # roll breaks the fusion
     xp.evaluate(y)
     assert xp.memory_info().peak < before + 6 * x.nbytes
+
+
+def test_41_no_memory_is_an_error_at_once(device: str) -> None:
+    n = 2**47 + 1  # more bytes than any machine's address space
+    start = time.perf_counter()
+    x = xp.ones(4)
+
+    def evaluate(results: int) -> None:
+        big = xp.ones(n)  # on cpu, which is eager, it is this that fails
+        pending = [big + 1, xp.sqrt(big) * 2, x + big[:4]]
+        xp.evaluate(*pending[:results])
+
+    for results in (1, 2, 3, 1):
+        with pytest.raises(MemoryError):
+            evaluate(results)
+    assert time.perf_counter() - start < 20
+    eq(x + 1, [2.0] * 4)  # the session still works
+    xp.evaluate(*[x * k for k in range(3)])
+    eq(x * 3, [3.0] * 4)

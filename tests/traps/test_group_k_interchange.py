@@ -10,6 +10,7 @@ import pytest
 
 import lazyarr as xp
 
+from ..producers import Raw
 from .common import eq, kernel
 
 
@@ -23,6 +24,11 @@ def test_106_read_only_numpy_arrays(device: str) -> None:
     with suppress(ValueError, BufferError, TypeError):
         x += 1
     assert h[0] == 0.0
+    spread = xp.broadcast_to(xp.ones(1), (4,))
+    if device == "cpu":
+        assert not np.from_dlpack(spread).flags.writeable
+        with pytest.raises(BufferError):
+            spread.__dlpack__()
 
 
 def test_107_a_copy_on_the_same_device(device: str) -> None:
@@ -43,6 +49,17 @@ def test_109_stream_numbers() -> None:
             x.__dlpack__(stream=0)
 
 
+def test_109_streams_of_host_memory(device: str) -> None:
+    x = xp.ones(4)
+    if x.__dlpack_device__() != (1, 0):
+        return
+    for s in (None, -1):
+        x.__dlpack__(stream=s, max_version=(1, 0))
+    for s in (0, 1, 2):
+        with pytest.raises(ValueError, match="stream"):
+            x.__dlpack__(stream=s)
+
+
 @pytest.mark.cuda
 def test_109_torch_waits_for_the_producer() -> None:
     torch = pytest.importorskip("torch")
@@ -56,6 +73,15 @@ def test_109_torch_waits_for_the_producer() -> None:
         assert abs(float(r) / (1 << 24) - (2 * np.sin(3) + 1)) < 1e-6
 
 
+def test_110_a_foreign_array_of_the_host(device: str) -> None:
+    h = np.arange(3.0)
+    x = xp.asarray(Raw(h.ctypes.data, (3,), keep=h))
+    assert type(x) is xp.Array
+    assert str(x.device) == device
+    eq(x, h)
+    assert type(np.asarray(x)) is np.ndarray
+
+
 @pytest.mark.cuda
 def test_110_foreign_arrays() -> None:
     torch = pytest.importorskip("torch")
@@ -66,19 +92,30 @@ def test_110_foreign_arrays() -> None:
         assert torch.asarray(xp.ones(3), device="cuda").is_cuda
 
 
+def test_112_strides_through_dlpack(device: str) -> None:
+    h = np.arange(6.0)
+    for strides in (None, (3, 1)):
+        producer = Raw(h.ctypes.data, (2, 3), strides, keep=h)
+        eq(xp.asarray(producer), h.reshape(2, 3))
+        eq(xp.from_dlpack(producer) * 2, h.reshape(2, 3) * 2)
+
+
+class Foreign:
+    """Somebody else's array over our memory."""
+
+    def __init__(self, x: Any, **more: Any) -> None:
+        self.keep = x
+        self.__cuda_array_interface__ = {**x.__cuda_array_interface__, **more}
+
+
 @pytest.mark.cuda
 def test_112_strides_none_missing_or_spelled_out() -> None:
-    class P:
-        def __init__(self, x: Any, **more: Any) -> None:
-            self.keep = x
-            self.__cuda_array_interface__ = {**x.__cuda_array_interface__, **more}
-
     with xp.default_device("cuda"):
         x = xp.reshape(xp.arange(6.0), (2, 3))
         xp.evaluate(x)
         for strides in (None, (24, 8)):
-            eq(xp.asarray(P(x, strides=strides)), np.arange(6.0).reshape(2, 3))
-        p = P(x)
+            eq(xp.asarray(Foreign(x, strides=strides)), np.arange(6.0).reshape(2, 3))
+        p = Foreign(x)
         p.__cuda_array_interface__.pop("strides", None)
         eq(xp.asarray(p), np.arange(6.0).reshape(2, 3))
         assert xp.ones((2, 3)).__cuda_array_interface__.get("strides") is None
@@ -147,7 +184,7 @@ def test_116_an_unknown_right_operand_gets_its_chance(device: str) -> None:
 
 
 def test_118_creation_functions_respect_the_device(device: str) -> None:
-    for d in xp.__array_namespace_info__().devices():
+    for d in (*xp.__array_namespace_info__().devices(), xp.ones(1).device):
         made = [
             xp.eye(3, device=d),
             xp.zeros(3, device=d),
@@ -185,3 +222,42 @@ def test_143_arrays_of_two_devices() -> None:
         a[2:] = b[2:]
     with pytest.raises(ValueError, match="sim:1"):
         a += b
+
+
+TO = 'extern "C" __global__ void to(const long long* p, long long* q) { q[0] = p[0]; }'
+
+
+def test_143_a_kernel_of_arrays_of_two_devices() -> None:
+    with xp.default_device("sim:0"):
+        to = kernel(TO, "to")
+    a = xp.arange(10, device="sim:0") + 1
+    b = xp.arange(10, device="sim:1")
+    for arguments in ((xp.In(a), xp.Out(b)), (xp.In(b), xp.Out(a)), (xp.In(b), xp.Out(b))):
+        with pytest.raises(ValueError, match="sim:1"):
+            to((1,), (1,), arguments)
+    to((1,), (1,), (xp.In(a[3:]), xp.Out(a[:1])))
+    assert int(a[0]) == 4
+
+
+@pytest.mark.cuda
+def test_143_two_gpus() -> None:
+    gpus = [d for d in xp.__array_namespace_info__().devices() if d.kind == "cuda"]
+    if len(gpus) < 2:
+        pytest.skip("one GPU")
+    d0, d1 = gpus[:2]
+    a = xp.arange(10, device=d0)
+    b = xp.arange(10, device=d1)
+    assert (b * 2).device == d1
+    eq(b * 2, np.arange(10) * 2)
+    with pytest.raises(ValueError, match="to_device") as caught:
+        a + b
+    assert str(d1) in str(caught.value)
+    eq(a + b.to_device(d0), np.arange(10) * 2)
+    with xp.default_device(d0):
+        to = kernel(TO, "to")
+    with pytest.raises(ValueError, match=str(d1)):
+        to((1,), (1,), (xp.In(a), xp.Out(b)))
+    given = Foreign(b)  # the interface does not say which GPU: its pointer does
+    assert xp.asarray(given).device == d1
+    eq(xp.asarray(given), np.arange(10))
+    eq(xp.asarray(given, device=d0), np.arange(10))
