@@ -7,7 +7,6 @@ packs and launches only.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 
@@ -15,6 +14,7 @@ from .. import ledger
 from .._devices import CPU, Device
 from ..codegen.launch import DeviceState, KernelStep, Run, upload
 from ..ledger import counters
+from ..runtime.locks import Rank, make_lock
 from ..runtime.select import backend_for
 from ..storage.storage import Storage
 from . import interpret
@@ -28,11 +28,12 @@ _MAX_PLANS = 4096
 
 
 class DeviceRuntime(DeviceState):
-    """A device in use: launches, plans, and the lock that evaluations and writes take."""
+    """A device in use: launches, plans, and the lock of evaluations, writes and reads."""
 
     def __init__(self, device: Device) -> None:
         super().__init__(backend_for(device))
-        self.lock = threading.RLock()
+        self.lock = make_lock(Rank.DEVICE)
+        self.entered = 0  # evaluations so far, those within others counted
         self.plans: dict[tuple[object, ...], Plan] = {}
 
     def plan(self, key: tuple[object, ...]) -> Plan | None:
@@ -45,7 +46,7 @@ class DeviceRuntime(DeviceState):
         self.plans[key] = plan
 
 
-_making = threading.Lock()
+_making = make_lock(Rank.RUNTIME)
 
 
 def runtime(device: Device) -> DeviceRuntime:
@@ -54,7 +55,9 @@ def runtime(device: Device) -> DeviceRuntime:
     if found is None:
         with _making:
             if device.runtime is None:
-                device.runtime = DeviceRuntime(device)
+                made = DeviceRuntime(device)
+                if device.runtime is None:  # or a finalizer made one meanwhile
+                    device.runtime = made
             found = device.runtime
     return found  # type: ignore[no-any-return]
 
@@ -97,6 +100,7 @@ def _run(
                     return
                 break
         started = time.perf_counter() if counters.sinks else 0.0
+        entered = state.entered = state.entered + 1
         if into is None:
             if len(pending) == 1 and not counters.sinks and _run_direct(state, pending[0], cause):
                 return
@@ -108,11 +112,12 @@ def _run(
         for v in pending:
             tape.key.append(v.slot)
         key = tuple(tape.key)
-        plan = state.plans.get(key)
+        plan = state.plans.get(key) if state.entered == entered else None
         if plan is None:
-            stores = {} if into is None else {pending[-1].slot: _target(tape, into, view)}
-            tape.number()
-            plan = make_plan(tape, pending, stores)
+            plan = _new_plan(state, entered, tape, pending, into, view)
+            if plan is None:
+                _run(state, wanted, into, view, cause)
+                return
             state.keep(key, plan)
             if len(pending) == 1 and into is None:
                 _keep_direct(state, pending[0], plan)
@@ -130,6 +135,32 @@ def _run(
             names = [step[0].name for step in plan.steps]
             event = ledger.Event("evaluate", cause, 0, cause, details={"kernels": names})
             ledger.emit(event, started)
+
+
+def _new_plan(
+    state: DeviceRuntime,
+    entered: int,
+    tape: Tape,
+    pending: list[Value],
+    into: Value | None,
+    view: View | None,
+) -> Plan | None:
+    """Return the plan of a captured graph.
+
+    None if a finalizer or a signal handler evaluated something in this thread since: slots may be
+    another capture's then, and values real that were pending.
+    """
+    if state.entered != entered:
+        return None
+    try:
+        stores = {} if into is None else {pending[-1].slot: _target(tape, into, view)}
+        tape.number()
+        plan = make_plan(tape, pending, stores)
+    except Exception:
+        if state.entered == entered:
+            raise
+        return None
+    return plan if state.entered == entered else None
 
 
 def _run_direct(state: DeviceRuntime, v: Value, cause: str) -> bool:

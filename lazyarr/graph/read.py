@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .._dtypes import DType
 from ..storage import guard, transfer
 from ..storage.storage import DEVICE, Storage
-from . import evaluate
+from . import evaluate, share
 from .interpret import host_view
 from .node import ConstSpec, Value
 from .optable import Spec
@@ -30,15 +30,16 @@ def read_host(
 
     The array may share the storage's host buffer; a later write leaves that buffer to it.
     """
-    if value.real is None:
-        direct = _element(value, view, cause)
-        if direct is not None:
-            value, view = direct
-        else:
-            evaluate.force([value], cause)
-    storage = value.real
-    assert storage is not None
-    result = _read(value, storage, dtype, view, cause, explicit)
+    with share.device_lock(value.device):
+        if value.real is None:
+            direct = _element(value, view, cause)
+            if direct is not None:
+                value, view = direct
+            else:
+                evaluate.force([value], cause)
+        storage = value.real
+        assert storage is not None
+        result = _read(value, storage, dtype, view, cause, explicit)
     result.flags.writeable = False
     return result
 
@@ -49,14 +50,12 @@ def read_own(value: Value, dtype: DType, view: View, cause: str) -> npt.NDArray[
     What has to be downloaded goes straight into that array where it lies without gaps, and leaves
     no mirror. Explicit: allowed under a transfer guard.
     """
-    if value.real is None:
-        evaluate.force([value], cause)
-    storage = value.real
-    assert storage is not None
-    if storage.location is DEVICE and (storage.shared or not storage.mirrored):
-        low, high = extent(view)
-        if high - low == math.prod(view.shape) and high > low:
-            return _part(storage, dtype, view, low, high, cause, True)
+    with share.device_lock(value.device):
+        storage = evaluate.real_storage(value, cause)
+        if storage.location is DEVICE and (storage.shared or not storage.mirrored):
+            low, high = extent(view)
+            if high - low == math.prod(view.shape) and high > low:
+                return _part(storage, dtype, view, low, high, cause, True)
     return read_host(value, dtype, view, cause, explicit=True).copy()
 
 

@@ -83,6 +83,7 @@ def _load() -> Any:
 
         if open_cache().is_empty():
             nvrtc.load_ahead()  # while the driver starts, and makes a context
+        cuda_process.process.started = True
         pycuda.driver.init()
         _drv = pycuda.driver
     return _drv
@@ -227,7 +228,7 @@ class CudaBackend:
         self._in_flight: deque[tuple[CudaEvent, list[HostBytes]]] = deque()
         self._unrecorded: list[HostBytes] = []
         self._unrecorded_bytes = 0
-        self._copies = threading.Lock()  # over the three above
+        self._copies = threading.RLock()  # over the three above
         self._modules: dict[tuple[str, tuple[str, ...]], CudaModule] = {}
         self._pools: dict[int, Any] = {}
         self._blocks: dict[int, dict[int, list[CudaMemory]]] = {}
@@ -238,9 +239,9 @@ class CudaBackend:
         self._peak = 0
         self._away: list[CudaMemory] = []  # released, but others may still use them
         self._away_bytes = 0
-        self._away_lock = threading.Lock()
+        self._away_lock = threading.RLock()
         self._copy_rate: float | None = None
-        self._measuring = threading.Lock()
+        self._measuring = threading.RLock()
         device = _drv.Device(ordinal)
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"

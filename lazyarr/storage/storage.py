@@ -201,11 +201,12 @@ class Storage:
             return  # the holder asked to see our writes
         old = self.host
         if self.backend is None:
-            self.host = np.empty(self.nbytes, np.uint8)
+            host: HostBytes = np.empty(self.nbytes, np.uint8)
         else:
-            self.host = self.backend.host_buffer(self.nbytes)
+            host = self.backend.host_buffer(self.nbytes)
         if keep and old is not None:
-            self.host[:] = old
+            host[:] = old
+        self.host = host  # only now: on ``cpu`` others may be computing with it
 
     def settle(self, location: Location, cause: str) -> None:
         """Explicitly make one side authoritative, keeping the other side as a mirror."""

@@ -7,7 +7,6 @@ and events are trivial.
 from __future__ import annotations
 
 import platform
-import threading
 import time
 import weakref
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from ..base import (
     Operand,
 )
 from ..cache import open_cache
+from ..locks import Rank, make_lock
 from . import compiler as compiler_module
 from .library import SimFunction, SimModule
 from .memory import Block, Pool
@@ -95,7 +95,7 @@ class SimBackend:
         self._cache = open_cache()
         self._pool = Pool(f"sim:{ordinal}")
         self._batch = _Batch(self._pool)
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.COMPILE)
         # Weak: a module that nobody uses is unloaded.
         self._modules: weakref.WeakValueDictionary[bytes, SimModule] = weakref.WeakValueDictionary()
 

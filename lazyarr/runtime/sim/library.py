@@ -12,12 +12,12 @@ import mmap
 import os
 import struct
 import tempfile
-import threading
 import weakref
 from _ctypes import dlclose
 from collections.abc import Sequence
 
 from ..base import Access, Dim3, KernelError
+from ..locks import Rank, make_lock
 from . import compiler, elf, report
 
 MAX_THREADS = 1024
@@ -76,7 +76,7 @@ class _Kernel(ctypes.Structure):
 
 # One launch at a time in the process: a launch owns the stacks, and kernels of two modules may
 # touch the same memory, where only running one after another makes atomics atomic.
-_launching = threading.Lock()
+_launching = make_lock(Rank.LAUNCH)
 _loads = itertools.count()
 _keep: list[mmap.mmap] = []
 _stacks: list[int] = []
