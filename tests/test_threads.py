@@ -262,12 +262,12 @@ def test_a_thread_that_fails_leaves_nothing_behind(kernel_device: str) -> None:
     x = xp.ones(10)
 
     def fail() -> None:
-        with xp.default_device(kernel_device), pytest.raises(ValueError, match="inside"):
-            with x.host("rw") as h:
+        with xp.default_device(kernel_device):
+            with pytest.raises(ValueError, match="inside"), x.host("rw") as h:
                 h[0] = 5
                 raise ValueError("inside")
-        with xp.default_device(kernel_device), pytest.raises(IndexError):
-            np.asarray(x[xp.asarray(np.asarray([3, 11])) + 0])
+            with pytest.raises(IndexError):
+                np.asarray(x[xp.asarray(np.asarray([3, 11])) + 0])
 
     for _ in range(3):
         thread = threading.Thread(target=fail)
