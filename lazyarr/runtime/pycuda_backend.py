@@ -234,6 +234,8 @@ class CudaBackend:
         self._blocks: dict[int, dict[int, list[CudaMemory]]] = {}
         self._live: dict[int, int] = {}  # streams inside a ``use_stream`` block, by handle
         self.many_streams = False
+        self.many_threads = False
+        self._entered = False
         self._blas = Blas()
         self._used = 0
         self._peak = 0
@@ -266,6 +268,8 @@ class CudaBackend:
         """Make the device current for the calling thread. Nested batches cost a count only."""
         batch: _Batch | None = getattr(self._batches, "batch", None)
         if batch is None:
+            self.many_threads = self._entered
+            self._entered = True
             batch = self._batches.batch = _Batch(self)
         return batch
 

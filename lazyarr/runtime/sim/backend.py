@@ -6,6 +6,7 @@ and events are trivial.
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import time
 import weakref
@@ -85,6 +86,7 @@ class SimBackend:
     kind = "sim"
     checked = True
     many_streams = False
+    many_threads = False
     memory_total = 1 << 34
     stream_handle = 0
 
@@ -153,13 +155,17 @@ class SimBackend:
             if module is not None:
                 return module
             start = time.perf_counter()
+            module = None
             binary = self._cache.get(key)
-            cached = binary is not None
-            if binary is None:
+            if binary is not None:
+                # A cache may come from a system whose libraries this one lacks.
+                with contextlib.suppress(OSError):
+                    module = SimModule(binary, True, time.perf_counter() - start)
+            if module is None:
                 machine = self._machine()
                 binary = compiler_module.build(self._compiler, source, options, machine)
                 self._cache.put(key, binary)
-            module = SimModule(binary, cached, time.perf_counter() - start)
+                module = SimModule(binary, False, time.perf_counter() - start)
             if not module.stateful:
                 self._modules[key] = module
             return module
