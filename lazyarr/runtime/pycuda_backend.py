@@ -255,6 +255,7 @@ class CudaBackend:
             cuda_process.register(self)
             with self.batch():
                 null = self._make_stream(0, None, False)
+                self._event()  # one that dies alone: what the others are compared with
         self._stream: ContextVar[_Stream] = ContextVar(f"lazyarr_cuda{ordinal}", default=null)
         self._solver = Solver(self, self._blas)
         self._fft = Fft(self)

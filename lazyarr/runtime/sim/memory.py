@@ -31,7 +31,8 @@ class Block:
 
     def __init__(self, nbytes: int) -> None:
         self._whole = np.empty(nbytes + 2 * GAP + ALIGNMENT, np.uint8)
-        start = self._whole.ctypes.data
+        # `.ctypes.data` would import a module, which cannot be done while the interpreter ends.
+        start: int = self._whole.__array_interface__["data"][0]
         self.ptr = -(-(start + GAP) // ALIGNMENT) * ALIGNMENT
         self.nbytes = nbytes
         self.used_on = 0
