@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -274,3 +275,119 @@ def test_a_thread_that_fails_leaves_nothing_behind(kernel_device: str) -> None:
         thread.start()
         thread.join()
     assert np.asarray(x + 1).tolist() == [6.0] + [2.0] * 9
+
+
+# On a GPU, work goes on behind the threads' backs.
+
+SPIN = """
+extern "C" __global__ void spin(double* p, long long cycles) {
+    long long start = clock64();
+    while (clock64() - start < cycles) {}
+    p[0] += 1;
+}
+"""
+
+
+def streams(count: int) -> list[Any]:
+    """Return streams of PyCUDA's, in the context that lazyarr uses."""
+    import pycuda.driver as drv
+
+    with xp.ones(1, device="cuda").device.runtime.backend.batch():
+        return [drv.Stream() for _ in range(count)]
+
+
+@pytest.mark.cuda
+def test_each_thread_has_a_stream() -> None:
+    made = streams(3)
+    x = xp.zeros((THREADS, 1 << 16), device="cuda")
+    xp.evaluate(x)
+
+    def work(i: int) -> None:
+        with xp.stream(made[i % 3]):  # two threads share one
+            for k in range(40):
+                x[i] = xp.full(1 << 16, float(k)) * 2
+                y = x[i] + x[i, ::-1]
+                other = xp.ones(1 << 16) * k
+                xp.evaluate(y, other)
+                del other
+                assert float(xp.min(y)) == float(xp.max(y)) == 4.0 * k
+        assert float(xp.sum(x[i])) == 78.0 * (1 << 16)
+
+    at_once("cuda", work)
+    assert (x.get() == 78).all()
+    assert set(x.device.runtime.backend._live.values()) <= {0}
+
+
+@pytest.mark.cuda
+def test_others_launch_while_a_read_waits() -> None:
+    """A thread that waits for the device does not hold the lock."""
+    x = xp.zeros(1, device="cuda")
+    y = xp.ones(1000, device="cuda")
+    spin = xp.SourceModule(SPIN, device="cuda").get_function("spin")
+    spin(x, np.int64(1), block=1, grid=1)
+    assert float(xp.sum(y * 3)) == 3000
+    float(x[0])
+    began = threading.Event()
+
+    def wait() -> float:
+        spin(x, np.int64(1_500_000_000), block=1, grid=1)  # most of a second
+        began.set()
+        return float(x[0])
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(float, x[0]).result()
+        total = pool.submit(wait)
+        assert began.wait(20)
+        time.sleep(0.02)
+        start = time.perf_counter()
+        z = y * 3
+        xp.evaluate(z)
+        launched = time.perf_counter() - start
+        assert not total.done()
+        assert total.result() == 2
+    assert float(xp.sum(z)) == 3000
+    assert launched < 0.1
+
+
+@pytest.mark.cuda
+def test_a_thread_leaves_no_context_pushed() -> None:
+    import pycuda.driver as drv
+
+    x = xp.ones(10, device="cuda") + 1
+    left: list[Any] = []
+
+    def use(work: Callable[[], Any]) -> None:
+        with pytest.raises(ValueError), xp.default_device("cuda"):  # noqa: PT011 - of any kind
+            work()
+            raise ValueError
+        left.append(drv.Context.get_current())
+
+    def fails() -> None:
+        with x.device.runtime.backend.batch(), x.device.runtime.backend.batch():
+            xp.evaluate(x * 2)
+            raise ValueError
+
+    for work in (lambda: float(xp.sum(x)), lambda: x.get(), fails, lambda: x + xp.ones(3)):
+        thread = threading.Thread(target=use, args=(work,))
+        thread.start()
+        thread.join()
+    assert left == [None] * 4
+    assert float(xp.sum(x)) == 20
+
+
+@pytest.mark.cuda
+def test_counts_of_memory_after_many_threads() -> None:
+    xp.synchronize("cuda")
+    gc.collect()
+    used = xp.memory_info("cuda").used
+
+    def work(i: int) -> None:
+        for k in range(200):
+            x = xp.ones(1000 * (i + 1)) * k
+            float(x[-1])
+            cycle: list[Any] = [x]
+            cycle.append(cycle)
+
+    at_once("cuda", work)
+    gc.collect()
+    assert xp.memory_info("cuda").used == used

@@ -228,7 +228,7 @@ class CudaBackend:
         self._in_flight: deque[tuple[CudaEvent, list[HostBytes]]] = deque()
         self._unrecorded: list[HostBytes] = []
         self._unrecorded_bytes = 0
-        self._copies = threading.RLock()  # over the three above
+        self._copies = threading.RLock()  # over the three above, and the count of live streams
         self._modules: dict[tuple[str, tuple[str, ...]], CudaModule] = {}
         self._pools: dict[int, Any] = {}
         self._blocks: dict[int, dict[int, list[CudaMemory]]] = {}
@@ -294,13 +294,15 @@ class CudaBackend:
             chosen = self._make_stream(handle, own, own is None and handle != 0)
             for before in {0, outer.handle} - {handle}:
                 self._order(handle, before)
-        self._live[handle] = self._live.get(handle, 0) + 1
+        with self._copies:
+            self._live[handle] = self._live.get(handle, 0) + 1
         token = self._stream.set(chosen)
         try:
             yield
         finally:
             self._stream.reset(token)
-            self._live[handle] -= 1
+            with self._copies:
+                self._live[handle] -= 1
             with self.batch():
                 for after in {0, outer.handle} - {handle}:
                     self._order(after, handle)
