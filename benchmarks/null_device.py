@@ -44,6 +44,7 @@ class Null:
     target = "null"
     checked = False
     many_streams = False
+    many_threads = False
     memory_total = 1 << 34
     stream_handle = 0
 

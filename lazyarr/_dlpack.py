@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .runtime.finalizers import Last
+
 CPU = 1
 CUDA = 2
 CUDA_HOST = 3
@@ -139,15 +141,10 @@ def make_capsule(
 class Owner:
     """The consumer's side of a capsule: calls its deleter when it dies."""
 
-    __slots__ = ("_address", "_call")
+    __slots__ = ("_last",)
 
     def __init__(self, address: int, deleter: int | None) -> None:
-        self._address = address
-        self._call = _Deleter(deleter) if deleter else None
-
-    def __del__(self) -> None:
-        if self._call is not None:
-            self._call(self._address)
+        self._last = Last(_Deleter(deleter), address) if deleter else None
 
 
 class Imported(NamedTuple):

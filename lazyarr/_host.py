@@ -83,12 +83,13 @@ def _writing(x: Array, mode: str) -> Iterator[npt.NDArray[Any]]:
         yield opened
     finally:
         opened.flags.writeable = False
-        storage.host_open -= 1
-        if exported and not storage.host_open:
-            # Somebody else holds the device's side and could not see what was written here.
-            with evaluate.runtime(x._device).backend.batch():
-                storage.settle(DEVICE, cause)
-        share.release(value)
+        with share.device_lock(x._device):
+            storage.host_open -= 1
+            if exported and not storage.host_open:
+                # Somebody else holds the device's side and could not see what was written here.
+                with evaluate.runtime(x._device).backend.batch():
+                    storage.settle(DEVICE, cause)
+            share.release(value)
 
 
 def move(x: Array, device: Device) -> Array:
@@ -99,12 +100,13 @@ def move(x: Array, device: Device) -> Array:
     if device is x._device:
         _settle(x, DEVICE, "to_device")
         return x
-    host = x._read("to_device", explicit=True)
-    storage = x._cell.value.real
-    if device is CPU and x._view is None and storage is not None and not storage.shared:
-        assert storage.host is not None
-        # Whoever writes first leaves this buffer to the other.
-        return Array(leaf(from_host(None, storage.host), x._dtype, x._shape, CPU))
+    with share.device_lock(x._device):
+        host = x._read("to_device", explicit=True)
+        storage = x._cell.value.real
+        if device is CPU and x._view is None and storage is not None and not storage.shared:
+            assert storage.host is not None
+            # Whoever writes first leaves this buffer to the other.
+            return Array(leaf(from_host(None, storage.host), x._dtype, x._shape, CPU))
     moved = array_from_numpy(host, device)
     _settle(moved, DEVICE, "to_device")
     return moved

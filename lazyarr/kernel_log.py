@@ -30,7 +30,7 @@ class KernelLog:
     def __init__(self, stream: TextIO | None = None) -> None:
         self.waiting: list[Event] = []
         self._stream = stream
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._at_exit = False
 
     def write_finished(self) -> None:
@@ -58,7 +58,7 @@ class KernelLog:
 
     def forget(self) -> None:
         """Leave what is waiting to the parent: for a forked child."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.waiting.clear()
 
     def _write(self, e: Event) -> None:

@@ -7,7 +7,6 @@ are told after each event. Imports nothing of lazyarr, so that every layer can r
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -110,7 +109,6 @@ counters: Final = Counters()
 sinks: Final[list[list[Event]]] = counters.sinks
 # Called after an event was added to the sinks, and after a wait for a device.
 watchers: Final[list[Callable[[], None]]] = []
-_lock = threading.Lock()
 
 
 def emit(event: Event, started: float | None = None) -> None:
@@ -121,9 +119,8 @@ def emit(event: Event, started: float | None = None) -> None:
         event.seconds = time.perf_counter() - started
     if not event.line:
         event.line = user_line()
-    with _lock:
-        for sink in sinks:
-            sink.append(event)
+    for sink in tuple(sinks):  # another thread's trace may end meanwhile
+        sink.append(event)
     tell_watchers()
 
 

@@ -25,7 +25,7 @@ from .._array import (
     view_of,
     wrap,
 )
-from ..graph import evaluate, interpret, views
+from ..graph import evaluate, interpret, share, views
 from ..graph.node import Value, gather_spec, scatter_spec
 from ..graph.optable import OPS
 from ..graph.read import read_host
@@ -321,8 +321,9 @@ def store_at(target: Array, values: Array, places: Array) -> None:
         values.shape,
         target.device,
     )
-    own_storage(target._cell, "scatter")
-    evaluate.store(node, target._cell.value, View(0, values.shape, (0,) * values.ndim))
+    with share.device_lock(target.device):
+        own_storage(target._cell, "scatter")
+        evaluate.store(node, target._cell.value, View(0, values.shape, (0,) * values.ndim))
 
 
 def _resolve(x: Array, key: Any) -> Plan:
@@ -504,8 +505,9 @@ def _scatter(x: Array, plan: Plan, value: Any) -> None:
     if x.device.kind == "cpu":
         _scatter_on_host(x, node, view)
         return
-    own_storage(x._cell, "indexed write")
-    evaluate.store(node, x._cell.value, view)
+    with share.device_lock(x.device):
+        own_storage(x._cell, "indexed write")
+        evaluate.store(node, x._cell.value, view)
 
 
 def _check_on_device(plan: Plan) -> None:
@@ -528,17 +530,19 @@ def control_scalar(x: Array, cause: str) -> Any:
     What the host knows is not copied; otherwise this forces the array and is a control read.
     """
     value = x._cell.value
-    storage = evaluate.real_storage(value, cause)
     offset = x.view.offset
-    if storage.location is HOST:
-        return read_host(value, x.dtype, View(offset, (), ()), cause, explicit=True).item()
-    data = storage.control_read(offset * x.itemsize, x.itemsize, cause)
+    with share.device_lock(x.device):
+        storage = evaluate.real_storage(value, cause)
+        if storage.location is HOST:
+            return read_host(value, x.dtype, View(offset, (), ()), cause, explicit=True).item()
+        data = storage.control_read(offset * x.itemsize, x.itemsize, cause)
     return data.view(x.dtype)[0].item()
 
 
 def _scatter_on_host(x: Array, node: Value, view: View) -> None:
     at, good = interpret.places(node, view)
     values = interpret.operand(node, 0, node.shape)
-    storage = own_storage(x._cell, "indexed write")
-    target = storage.host_write("indexed write", whole=False).view(x.dtype)
-    target[at[good]] = values[good]
+    with interpret.lock:
+        storage = own_storage(x._cell, "indexed write")
+        target = storage.host_write("indexed write", whole=False).view(x.dtype)
+        target[at[good]] = values[good]

@@ -7,7 +7,6 @@ packs and launches only.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 
@@ -16,6 +15,7 @@ from .._devices import CPU, Device
 from ..codegen.launch import DeviceState, KernelStep, Run, upload
 from ..ledger import counters
 from ..runtime.base import OutOfMemoryError
+from ..runtime.locks import Rank, make_lock
 from ..runtime.select import backend_for
 from ..storage.storage import Storage
 from . import interpret
@@ -30,12 +30,13 @@ _MAX_PLANS = 4096
 
 
 class DeviceRuntime(DeviceState):
-    """A device in use: launches, plans, and the lock that evaluations and writes take."""
+    """A device in use: launches, plans, and the lock of evaluations, writes and reads."""
 
     def __init__(self, device: Device) -> None:
         super().__init__(backend_for(device))
-        self.lock = threading.RLock()
+        self.lock = make_lock(Rank.DEVICE)
         self.backend.budget.relief = ArrayRelief(self.backend, self.lock)
+        self.entered = 0  # evaluations so far, those within others counted
         self.plans: dict[tuple[object, ...], Plan] = {}
 
     def plan(self, key: tuple[object, ...]) -> Plan | None:
@@ -48,7 +49,7 @@ class DeviceRuntime(DeviceState):
         self.plans[key] = plan
 
 
-_making = threading.Lock()
+_making = make_lock(Rank.RUNTIME)
 
 
 def runtime(device: Device) -> DeviceRuntime:
@@ -57,7 +58,9 @@ def runtime(device: Device) -> DeviceRuntime:
     if found is None:
         with _making:
             if device.runtime is None:
-                device.runtime = DeviceRuntime(device)
+                made = DeviceRuntime(device)
+                if device.runtime is None:  # or a finalizer made one meanwhile
+                    device.runtime = made
             found = device.runtime
     return found  # type: ignore[no-any-return]
 
@@ -151,6 +154,7 @@ def _run(
                     return
                 break
         started = time.perf_counter() if counters.sinks else 0.0
+        entered = state.entered = state.entered + 1
         if into is None:
             if len(pending) == 1 and not counters.sinks and _run_direct(state, pending[0], cause):
                 return
@@ -162,11 +166,12 @@ def _run(
         for v in pending:
             tape.key.append(v.slot)
         key = tuple(tape.key)
-        plan = state.plans.get(key)
+        plan = state.plans.get(key) if state.entered == entered else None
         if plan is None:
-            stores = {} if into is None else {pending[-1].slot: _target(tape, into, view)}
-            tape.number()
-            plan = make_plan(tape, pending, stores)
+            plan = _new_plan(state, entered, tape, pending, into, view)
+            if plan is None:
+                _run(state, wanted, into, view, cause)
+                return
             state.keep(key, plan)
             if len(pending) == 1 and into is None:
                 _keep_direct(state, pending[0], plan)
@@ -193,6 +198,32 @@ def _note_lines(values: list[Value]) -> None:
     for v in values:
         if v.real is not None:
             v.real.line = line
+
+
+def _new_plan(
+    state: DeviceRuntime,
+    entered: int,
+    tape: Tape,
+    pending: list[Value],
+    into: Value | None,
+    view: View | None,
+) -> Plan | None:
+    """Return the plan of a captured graph.
+
+    None if a finalizer or a signal handler evaluated something in this thread since: slots may be
+    another capture's then, and values real that were pending.
+    """
+    if state.entered != entered:
+        return None
+    try:
+        stores = {} if into is None else {pending[-1].slot: _target(tape, into, view)}
+        tape.number()
+        plan = make_plan(tape, pending, stores)
+    except Exception:
+        if state.entered == entered:
+            raise
+        return None
+    return plan if state.entered == entered else None
 
 
 def _run_direct(state: DeviceRuntime, v: Value, cause: str) -> bool:

@@ -7,12 +7,13 @@ and the same rules of program order as on a kernel device, without kernels.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from .._dtypes import DType
+from ..runtime.locks import Rank, make_lock
 from ..storage.storage import Storage, from_host
 from .node import BoxSpec, CallSpec, ConstSpec, GatherSpec, IndexSpec, Value
 from .numpy_ops import cast_to
@@ -20,6 +21,10 @@ from .optable import ReduceSpec
 from .views import Shape, View, c_strides
 
 Array = npt.NDArray[Any]
+
+# Of writes, of reads of host buffers, and of constants that become real: all other values are real
+# before a second thread can see them. Computing needs no lock.
+lock: Final = make_lock(Rank.DEVICE)
 
 
 def host_view(storage: Storage, dtype: DType, view: View) -> Array:
@@ -39,8 +44,9 @@ def host_view(storage: Storage, dtype: DType, view: View) -> Array:
 def operand(v: Value, k: int, shape: Shape) -> Array:
     """Return what node ``v`` reads as operand k, as a NumPy array of ``shape``."""
     a = v.args[k]
+    scalar = a.extra  # before it is asked for: another thread may make a constant real
     if a.real is None:
-        return np.broadcast_to(np.asarray(a.extra, a.dtype), shape)
+        return np.broadcast_to(np.asarray(scalar, a.dtype), shape)
     strides = v.reads[k] if v.reads is not None else None
     if strides is None:
         return host_view(a.real, a.dtype, View(0, shape, c_strides(shape)))
@@ -73,10 +79,19 @@ def force(values: Sequence[Value]) -> None:
             stack.extend(missing)
             continue
         stack.pop()
-        result = np.ascontiguousarray(_compute(v), v.dtype).reshape(v.shape)
-        if result.base is not None or not result.flags.owndata:
-            result = result.copy()
-        v.make_real(from_host(None, result.reshape(-1).view(np.uint8)))
+        if type(v.spec) is ConstSpec:
+            with lock:
+                if v.real is None:
+                    _make_real(v)
+        else:
+            _make_real(v)
+
+
+def _make_real(v: Value) -> None:
+    result = np.ascontiguousarray(_compute(v), v.dtype).reshape(v.shape)
+    if result.base is not None or not result.flags.owndata:
+        result = result.copy()
+    v.make_real(from_host(None, result.reshape(-1).view(np.uint8)))
 
 
 def _compute(v: Value) -> Array:

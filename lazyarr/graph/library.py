@@ -155,8 +155,8 @@ def _through_host(
 
 def control_read(value: Value, cause: str) -> npt.NDArray[Any]:
     """Return what a value holds, by a read that counts as steering the library. Forces it."""
-    storage = evaluate.real_storage(value, cause)
-    if storage.backend is None:
-        return host_view(storage, value.dtype, contiguous(value.shape))
-    data = storage.control_read(0, value.nbytes, cause)
+    if value.device is CPU:
+        return host_view(evaluate.real_storage(value, cause), value.dtype, contiguous(value.shape))
+    with evaluate.runtime(value.device).lock:
+        data = evaluate.real_storage(value, cause).control_read(0, value.nbytes, cause)
     return data.view(value.dtype).reshape(value.shape)

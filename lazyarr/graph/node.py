@@ -208,7 +208,9 @@ class Value:
         return size_of(self.shape) * self.spec.out_dtype.itemsize  # type: ignore[no-any-return]
 
     def make_real(self, storage: Storage) -> None:
-        """Give the value its storage and drop its edges."""
+        """Give the value its storage and drop its edges; the first storage stays."""
+        if self.real is not None:
+            return
         self.real = storage
         self.args = ()
         self.reads = None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .._dtypes import DType
 from ..storage import guard, transfer
 from ..storage.storage import DEVICE, Storage
-from . import evaluate
+from . import evaluate, share
 from .interpret import host_view
 from .node import ConstSpec, Value
 from .optable import Spec
@@ -30,15 +30,19 @@ def read_host(
 
     The array may share the storage's host buffer; a later write leaves that buffer to it.
     """
+    lock = share.device_lock(value.device)
     if value.real is None:
-        direct = _element(value, view, cause)
-        if direct is not None:
-            value, view = direct
-        else:
-            evaluate.force([value], cause)
+        with lock:
+            direct = _element(value, view, cause)
+            if direct is not None:
+                value, view = direct
+            else:
+                evaluate.force([value], cause)
     storage = value.real
     assert storage is not None
-    result = _read(value, storage, dtype, view, cause, explicit)
+    _wait_aside(storage)
+    with lock:
+        result = _read(value, storage, dtype, view, cause, explicit)
     result.flags.writeable = False
     return result
 
@@ -49,21 +53,30 @@ def read_own(value: Value, dtype: DType, view: View, cause: str) -> npt.NDArray[
     What has to be downloaded goes straight into that array where it lies without gaps, and leaves
     no mirror. Explicit: allowed under a transfer guard.
     """
-    if value.real is None:
-        evaluate.force([value], cause)
-    storage = value.real
-    assert storage is not None
-    if storage.location is DEVICE and (storage.shared or not storage.mirrored):
-        low, high = extent(view)
-        if high - low == math.prod(view.shape) and high > low:
-            return _part(storage, dtype, view, low, high, cause, True)
+    storage = evaluate.real_storage(value, cause)
+    _wait_aside(storage)
+    with share.device_lock(value.device):
+        if storage.location is DEVICE and (storage.shared or not storage.mirrored):
+            low, high = extent(view)
+            if high - low == math.prod(view.shape) and high > low:
+                return _part(storage, dtype, view, low, high, cause, True)
     return read_host(value, dtype, view, cause, explicit=True).copy()
+
+
+def _wait_aside(storage: Storage) -> None:
+    """Let other threads launch while a download would wait for the device, holding the lock."""
+    backend = storage.backend
+    if backend is None or not backend.many_threads or storage.location is not DEVICE:
+        return
+    if storage.shared or not storage.mirrored:
+        with backend.batch():
+            backend.record().synchronize()
 
 
 def _element(value: Value, view: View, cause: str) -> tuple[Value, View] | None:
     """A pending copy of one element (``x[3]``) needs no kernel of its own to be read."""
     spec = value.spec
-    if value.shape != () or type(spec) is not Spec or view.shape != ():
+    if value.real is not None or value.shape != () or type(spec) is not Spec or view.shape != ():
         return None
     if spec.op.name != "cast" or spec.in_dtypes[0] != spec.out_dtype:
         return None

@@ -6,23 +6,25 @@ looks as if laziness had reached its bound, so that the hot path needs no questi
 
 from __future__ import annotations
 
-import threading
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .._devices import CPU, Device
+from ..runtime.locks import Rank, make_lock
 from ..storage.storage import DEVICE, Storage
-from . import evaluate
+from . import evaluate, interpret
 from .node import MAX_WORK, Cell, Value, leaf, leaf_work
 from .write import has_readers
 
 _SHARED_WORK = MAX_WORK + 1
-_lock = threading.RLock()  # a finalizer may release in the thread that holds
+_lock = make_lock(Rank.SHARE)  # a finalizer may release in the thread that holds
 
 
 def device_lock(device: Device) -> AbstractContextManager[Any]:
-    """Return the lock that evaluations and writes of a device take."""
-    return nullcontext() if device is CPU else evaluate.runtime(device).lock
+    """Return the lock that a device's evaluations, writes and reads take."""
+    if device is CPU:
+        return interpret.lock  # type: ignore[no-any-return]
+    return evaluate.runtime(device).lock  # type: ignore[no-any-return]
 
 
 def hold(value: Value) -> None:

@@ -72,14 +72,17 @@ def write(cell: Cell, view: View, root: Value) -> None:
     """
     if size_of(view.shape) == 0:
         return
-    old = cell.value
-    storage = old.real
-    if storage is not None:
-        check_writable(storage)
-    if old.device.kind == "cpu":
-        _write_host(old, view, root)
+    device = cell.value.device
+    if device is CPU:
+        interpret.force([root])
+        with interpret.lock:
+            _write_host(cell, view, root)
         return
-    with evaluate.runtime(old.device).lock:
+    with evaluate.runtime(device).lock:
+        old = cell.value
+        storage = old.real
+        if storage is not None:
+            check_writable(storage)
         shared = storage is not None and storage.shared > 0
         if storage is not None and storage.host_open:
             _write_open(old, view, root)
@@ -134,12 +137,19 @@ def bound(value: Value) -> None:
         evaluate.force([value], "bound on laziness")
 
 
-def _write_host(old: Value, view: View, root: Value) -> None:
+def _write_host(cell: Cell, view: View, root: Value) -> None:
     """The ``cpu`` device: everything is real, and so is a copy of the right side."""
-    interpret.force([root, old])
-    assert old.real is not None and root.real is not None
-    old.real.host_write("write", whole=is_full(view, old.size))
-    target = interpret.host_view(old.real, old.dtype, view)
+    old = cell.value
+    interpret.force([old])
+    storage = old.real
+    assert storage is not None and root.real is not None
+    check_writable(storage)
+    whole = is_full(view, old.size)
+    if whole and not storage.shared and storage.held():
+        cell.value = root  # another thread may compute with the buffer, which its holders keep
+        return
+    storage.host_write("write", whole=whole)
+    target = interpret.host_view(storage, old.dtype, view)
     target[...] = interpret.host_view(
         root.real, root.dtype, View(0, view.shape, c_strides(view.shape))
     )

@@ -117,6 +117,7 @@ class Backend(Protocol):
     target: str  # what a binary is for: "sm_90", "sim-x86_64"; part of every kernel key
     checked: bool  # launches must come with their ``Access`` records
     many_streams: bool  # a stream other than the null stream was ever used
+    many_threads: bool  # more than one thread used the device, and work on it may be waited for
     memory_total: int  # bytes of device memory
     ahead_stream: int  # the stream of ``upload_ahead``, once there was one
     budget: Any  # a ``budget.Budget``: the limit, and who makes room

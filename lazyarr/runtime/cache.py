@@ -4,6 +4,10 @@ Owns the file format and the directory. Imports ``_config`` alone. Any number of
 a directory: an entry is written to a temporary file and renamed, and read back with its checksum
 and its whole key compared. A cache that cannot be used costs speed, never an error: it then keeps
 its entries in memory, and says so at most once.
+
+Whoever can write an entry has this user's rights, since it will run. So directory and entry must
+belong to this user (or to root, who may do anything) and be writable by nobody else. Files that are
+not entries by their name are never touched.
 """
 
 from __future__ import annotations
@@ -22,26 +26,34 @@ from lazyarr import _config
 
 _MAGIC = b"lazyarr-binary\n"
 _VERSION = 1
+_PREFIX = "lazyarr-"  # of entries
 _HEADER = struct.Struct(f"<{len(_MAGIC)}sIQQ32s")  # magic, version, key size, data size, checksum
-_PREFIX = ".tmp-"
+_TEMPORARY = ".lazyarr-"
 _STALE_SECONDS = 3600.0
 _KEEP_SHARE = 0.8  # removal goes down to this share, so that it is not needed at every put
+_LOOK_SHARE = 1 / 32  # after adding so much of the limit: see what other processes added
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OPEN |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class DiskCache:
     """Binaries by key. Safe to use from many threads and many processes at once.
 
-    ``directory`` None keeps entries in memory only. ``limit`` bounds the bytes on disk; the least
-    recently used entries go first. The first look-up of a key in a process may read a file; later
-    ones do not touch the disk.
+    ``directory`` None keeps entries in memory only. ``limit`` bounds the bytes on disk, which many
+    processes that add at once may exceed for a while; the least recently used entries go first. The
+    first look-up of a key in a process may read a file; later ones do not touch the disk. Entries
+    of a directory that may be read and not written are used.
     """
 
     def __init__(self, directory: str | None, limit: int) -> None:
         self._memory: dict[bytes, bytes] = {}
         self._path = directory
         self._checked = False
+        self._writable = True
         self._limit = limit
-        self._size: int | None = None  # bytes on disk: an estimate, corrected when entries go
+        # Bytes on disk before more is to be counted; None: they were never counted.
+        self._room: float | None = None
 
     def get(self, key: bytes) -> bytes | None:
         """Return the data stored under ``key``, or None."""
@@ -57,7 +69,7 @@ class DiskCache:
         self._memory[key] = data
         directory = self._directory()
         size = _HEADER.size + len(key) + len(data)
-        if directory is None or size > self._limit:
+        if directory is None or not self._writable or size > self._limit:
             return
         header = _HEADER.pack(_MAGIC, _VERSION, len(key), len(data), _checksum(key, data))
         try:
@@ -75,7 +87,7 @@ class DiskCache:
             return True
         try:
             with os.scandir(directory) as listing:
-                return all(item.name.startswith(_PREFIX) for item in listing)
+                return not any(item.name.startswith(_PREFIX) for item in listing)
         except OSError:
             return True
 
@@ -86,6 +98,9 @@ class DiskCache:
             if self._path is not None:
                 try:
                     reason = _prepare(self._path)
+                    if not reason and not os.access(self._path, os.W_OK):
+                        self._writable = False
+                        self._warn(f"new kernels in memory only: {self._path} is not writable")
                 except OSError as error:
                     reason = str(error)
                 if reason:
@@ -93,11 +108,13 @@ class DiskCache:
         return self._path
 
     def _give_up(self, reason: str) -> None:
-        if self._path is None:
-            return
-        self._path = None
+        if self._path is not None:
+            self._path = None
+            self._warn(f"compiled kernels in memory only: {reason}")
+
+    def _warn(self, text: str) -> None:
         warnings.warn(
-            f"lazyarr keeps compiled kernels in memory only: {reason} "
+            f"lazyarr keeps {text} "
             "(LAZYARR_CACHE_DIR chooses another directory, LAZYARR_CACHE=0 silences this)",
             RuntimeWarning,
             stacklevel=2,
@@ -109,9 +126,8 @@ class DiskCache:
             return None
         path = os.path.join(directory, _name(key))
         try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError:
+            content = _content(path, self._limit)
+        except OSError:  # none there, most of the time
             return None
         data = _parse(content, key)
         with contextlib.suppress(OSError):  # another process removed it, or the disk is read-only
@@ -123,9 +139,9 @@ class DiskCache:
 
     def _make_room(self, directory: str, added: int) -> None:
         """Count ``added`` bytes; above the limit remove the entries used longest ago."""
-        if self._size is not None:
-            self._size += added
-            if self._size <= self._limit:
+        if self._room is not None:
+            self._room -= added
+            if self._room >= 0:
                 return
         entries = _scan(directory)
         total = sum(size for _, size, _ in entries)
@@ -135,7 +151,7 @@ class DiskCache:
                     break
                 _remove(path)
                 total -= size
-        self._size = total
+        self._room = min(self._limit - total, self._limit * _LOOK_SHARE)
 
 
 def _prepare(path: str) -> str:
@@ -147,18 +163,36 @@ def _prepare(path: str) -> str:
     if not stat.S_ISDIR(status.st_mode):
         return f"{path} is not a directory"
     if hasattr(os, "geteuid"):
-        # A binary somebody else put there would run with this user's rights.
-        if status.st_uid != os.geteuid() or os.lstat(path).st_uid not in (os.geteuid(), 0):
+        if not _is_ours(status) or not _is_ours(os.lstat(path)):
             return f"{path} belongs to another user"
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if status.st_mode & _BY_OTHERS:
             return f"{path} is writable by other users"
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return f"{path} is not writable"
+    if not os.access(path, os.R_OK | os.X_OK):
+        return f"{path} is not readable"
     return ""
 
 
+def _is_ours(status: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or status.st_uid in (os.geteuid(), 0)
+
+
+def _content(path: str, limit: int) -> bytes:
+    """Return the content of an entry's file; none for a file that cannot be trusted.
+
+    Looks at the file that is open: the directory may not be the one any more that was checked.
+    """
+    with open(os.open(path, _OPEN), "rb") as file:
+        status = os.fstat(file.fileno())
+        regular = stat.S_ISREG(status.st_mode) and status.st_size <= limit
+        if not regular or not _is_ours(status):
+            return b""
+        if hasattr(os, "geteuid") and status.st_mode & _BY_OTHERS:
+            return b""
+        return file.read()
+
+
 def _name(key: bytes) -> str:
-    return hashlib.sha256(key).hexdigest()
+    return _PREFIX + hashlib.sha256(key).hexdigest()
 
 
 def _checksum(key: bytes, data: bytes) -> bytes:
@@ -184,9 +218,9 @@ def _parse(content: bytes, key: bytes) -> bytes | None:
 
 
 def _write(directory: str, name: str, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=_PREFIX, dir=directory)
+    handle, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=directory)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(handle, "wb") as file:
             file.write(content)
         os.replace(temporary, os.path.join(directory, name))
     except BaseException:
@@ -210,9 +244,10 @@ def _scan(directory: str) -> list[tuple[float, int, str]]:
                 continue
             if not stat.S_ISREG(status.st_mode):
                 continue
-            if not item.name.startswith(_PREFIX):
+            stale = time.time() - status.st_mtime > _STALE_SECONDS
+            if item.name.startswith(_PREFIX):
                 entries.append((status.st_mtime, status.st_size, item.path))
-            elif time.time() - status.st_mtime > _STALE_SECONDS:
+            elif stale and item.name.startswith(_TEMPORARY):
                 _remove(item.path)
     return entries
 

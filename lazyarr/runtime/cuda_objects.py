@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from lazyarr import _config
 from lazyarr.runtime.base import HostBytes, KernelError
 from lazyarr.runtime.cuda_driver import Driver, Launcher
 from lazyarr.runtime.cuda_process import leak
+from lazyarr.runtime.finalizers import DeathCount, Last
 from lazyarr.runtime.names import kernel_names
 from lazyarr.runtime.staging import CHUNK, CHUNKS
 
@@ -90,12 +92,13 @@ class CudaMemory:
 class CudaEvent:
     """A point in a stream. Its driver handle is used again once it is collected."""
 
-    __slots__ = ("_driver", "_idle", "handle")
+    __slots__ = ("_driver", "_idle", "_last", "handle")
 
     def __init__(self, driver: Driver, idle: list[int], handle: int) -> None:
         self._driver = driver
         self._idle = idle
         self.handle = handle
+        self._last: Any = None
 
     def synchronize(self) -> None:
         """Wait until the device has reached this point."""
@@ -110,7 +113,13 @@ class CudaEvent:
         return self._driver.milliseconds(earlier.handle, self.handle)
 
     def __del__(self) -> None:
-        self._idle.append(self.handle)
+        if _event_deaths.is_referenced(sys.getrefcount(self)):
+            self._last = Last(self._idle.append, self.handle)
+        else:
+            self._idle.append(self.handle)
+
+
+_event_deaths: Final = DeathCount()
 
 
 class CudaFunction:

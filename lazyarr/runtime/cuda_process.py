@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from lazyarr.runtime.base import DeviceUnavailableError
 
@@ -24,19 +24,23 @@ _PRUNE_FROM = 256
 class Process:
     """``closed`` says why CUDA cannot be used any more; it is empty while it can.
 
-    An object, because a module's names are None to those who still run when it is cleared.
+    ``started``: the driver was initialised, so that a forked child cannot use it. ``ending``: the
+    interpreter shuts down. An object, because a module's names are None to those who still run when
+    it is cleared.
     """
 
-    __slots__ = ("closed",)
+    __slots__ = ("closed", "ending", "started")
 
     def __init__(self) -> None:
         self.closed = ""
+        self.ending = False
+        self.started = False
 
-    def refuse(self) -> None:
-        """Raise because CUDA is closed. A daemon thread just ends: nobody is left to tell."""
-        if threading.current_thread() is threading.main_thread():
-            raise DeviceUnavailableError(self.closed)
-        raise SystemExit
+    def refuse(self) -> NoReturn:
+        """Raise because CUDA is closed. A daemon thread at the end just ends: nobody is told."""
+        if self.ending and threading.current_thread() is not threading.main_thread():
+            raise SystemExit
+        raise DeviceUnavailableError(self.closed)
 
 
 process = Process()
@@ -121,6 +125,7 @@ def _others_inside(own: Thread) -> bool:
 
 def _close_at_exit() -> None:
     """Wait for the work queued, then make what is still alive die without a word."""
+    process.ending = True
     process.closed = process.closed or "CUDA cannot be used while the interpreter is shutting down"
     own = this_thread()
     while own.batch is not None:
@@ -135,7 +140,7 @@ def _close_at_exit() -> None:
 
 def _close_in_child() -> None:
     """Close CUDA in a forked child: it shares the parent's driver state and can use none of it."""
-    if not _backends:
+    if not process.started:
         return
     process.closed = (
         "CUDA cannot be used in a forked process whose parent used it: start processes with "

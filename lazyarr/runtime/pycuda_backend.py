@@ -86,6 +86,7 @@ def _load() -> Any:
 
         if open_cache().is_empty():
             nvrtc.load_ahead()  # while the driver starts, and makes a context
+        cuda_process.process.started = True
         pycuda.driver.init()
         _drv = pycuda.driver
     return _drv
@@ -238,21 +239,23 @@ class CudaBackend:
         self._in_flight: deque[tuple[CudaEvent, list[HostBytes]]] = deque()
         self._unrecorded: list[HostBytes] = []
         self._unrecorded_bytes = 0
-        self._copies = threading.Lock()  # over the three above
+        self._copies = threading.RLock()  # over the three above, and the count of live streams
         self._modules: dict[tuple[str, tuple[str, ...]], CudaModule] = {}
         self._pools: dict[int, Any] = {}
         self._blocks: dict[int, dict[int, list[CudaMemory]]] = {}
         self._live: dict[int, int] = {}  # streams inside a ``use_stream`` block, by handle
         self.many_streams = False
         self.ahead_stream = 0
+        self.many_threads = False
+        self._entered = False
         self._blas = Blas()
         self._used = 0
         self._peak = 0
         self._away: list[CudaMemory] = []  # released, but others may still use them
         self._away_bytes = 0
-        self._away_lock = threading.Lock()
+        self._away_lock = threading.RLock()
         self._copy_rate: float | None = None
-        self._measuring = threading.Lock()
+        self._measuring = threading.RLock()
         device = _drv.Device(ordinal)
         major, minor = device.compute_capability()
         self.target = f"sm_{major}{minor}"
@@ -266,6 +269,7 @@ class CudaBackend:
             cuda_process.register(self)
             with self.batch():
                 null = self._make_stream(0, None, False)
+                self._event()  # one that dies alone: what the others are compared with
         self._stream: ContextVar[_Stream] = ContextVar(f"lazyarr_cuda{ordinal}", default=null)
         self._solver = Solver(self, self._blas)
         self._fft = Fft(self)
@@ -279,6 +283,8 @@ class CudaBackend:
         """Make the device current for the calling thread. Nested batches cost a count only."""
         batch: _Batch | None = getattr(self._batches, "batch", None)
         if batch is None:
+            self.many_threads = self._entered
+            self._entered = True
             batch = self._batches.batch = _Batch(self)
         return batch
 
@@ -302,13 +308,15 @@ class CudaBackend:
             chosen = self._make_stream(handle, own, own is None and handle != 0)
             for before in {0, outer.handle} - {handle}:
                 self._order(handle, before)
-        self._live[handle] = self._live.get(handle, 0) + 1
+        with self._copies:
+            self._live[handle] = self._live.get(handle, 0) + 1
         token = self._stream.set(chosen)
         try:
             yield
         finally:
             self._stream.reset(token)
-            self._live[handle] -= 1
+            with self._copies:
+                self._live[handle] -= 1
             with self.batch():
                 for after in {0, outer.handle} - {handle}:
                     self._order(after, handle)

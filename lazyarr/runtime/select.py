@@ -6,14 +6,15 @@ asked for.
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 from .._config import config
 from .._devices import CPU, Device, current_override, parse_device
+from . import cuda_process
 from .base import Backend, DeviceUnavailableError
+from .locks import Rank, make_lock
 
-_lock = threading.Lock()
+_lock = make_lock(Rank.BACKEND)
 _backends: dict[Device, Backend] = {}
 
 
@@ -37,9 +38,9 @@ def backend_for(device: Device) -> Backend:
     if found is not None:
         return found
     with _lock:
-        if device not in _backends:
-            _backends[device] = _make(device)
-        return _backends[device]
+        found = _backends.get(device)
+        # A finalizer may make it too, while this thread does: the first one counts.
+        return _backends.setdefault(device, _make(device)) if found is None else found
 
 
 def _make(device: Device) -> Backend:
@@ -85,6 +86,8 @@ def default_device() -> Device:
         if config.device:
             _fallback.append(parse_device(config.device))
         else:
+            if cuda_process.process.started and cuda_process.process.closed:
+                cuda_process.process.refuse()  # there may be GPUs, and nobody can ask now
             found = gpus()
             _fallback.append(found[0] if found else CPU)
     return _fallback[0]

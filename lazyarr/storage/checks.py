@@ -7,12 +7,12 @@ first, all at once, and raises if an index was bad. Nothing waits for the device
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
 from ..runtime.base import Backend
+from ..runtime.locks import Rank, make_lock
 from . import transfer
 from .storage import Storage
 
@@ -50,7 +50,7 @@ class ErrorSlots:
         self._failed = False
         self._pending: list[Check] = []
         self._storage: Storage | None = None
-        self._lock = threading.RLock()
+        self._lock = make_lock(Rank.CHECKS)
 
     def new(self) -> Check:
         """Return the check of a launch that follows. May wait, once in a few hundred."""

@@ -51,6 +51,7 @@ import numpy as np
 
 from .. import ledger
 from ..runtime.base import ANY_STREAM, Backend, Event, HostBytes, Memory
+from ..runtime.finalizers import DeathCount, Last
 from . import guard, transfer
 
 
@@ -146,9 +147,16 @@ class Storage:
 
     def __del__(self) -> None:
         memory = self.memory
-        if memory is not None and self.backend is not None:
+        backend = self.backend
+        if memory is not None and backend is not None:
             memory.used_on = ANY_STREAM if self.foreign else self.stream
-            self.backend.release(memory)
+            count = sys.getrefcount(self)
+            if count > _deaths.alone and _deaths.is_referenced(count):
+                if backend.many_streams:
+                    memory.used_on = ANY_STREAM
+                self.keeper = self.keeper, Last(backend.release, memory)
+            else:
+                backend.release(memory)
 
     @property
     def device_valid(self) -> bool:
@@ -319,11 +327,12 @@ class Storage:
             return  # the holder asked to see our writes
         old = self.host
         if self.backend is None:
-            self.host = np.empty(self.nbytes, np.uint8)
+            host: HostBytes = np.empty(self.nbytes, np.uint8)
         else:
-            self.host = self.backend.host_buffer(self.nbytes)
+            host = self.backend.host_buffer(self.nbytes)
         if keep and old is not None:
-            self.host[:] = old
+            host[:] = old
+        self.host = host  # only now: on ``cpu`` others may be computing with it
 
     def settle(self, location: Location, cause: str) -> None:
         """Explicitly make one side authoritative, keeping the other side as a mirror."""
@@ -366,6 +375,37 @@ class Storage:
         self.mirrored = False
         if self.location is DEVICE and not self.shared:
             self.host = None
+
+
+_deaths: Final = DeathCount()
+
+
+def _let_one_die() -> None:
+    """Let a storage die that nobody refers to, for ``_deaths``."""
+    storage = Storage(None, 1)
+    storage.backend = _NoDevice()  # type: ignore[assignment]
+    storage.memory = _NoMemory()
+
+
+class _NoMemory:
+    """The memory of a storage that is only there to die."""
+
+    def __init__(self) -> None:
+        self.ptr = 0
+        self.nbytes = 0
+        self.used_on = 0
+
+
+class _NoDevice:
+    """Where it comes from."""
+
+    many_streams = False
+
+    def release(self, memory: Memory) -> None:
+        """Do nothing."""
+
+
+_let_one_die()
 
 
 def _references(storage: Storage) -> int:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +20,11 @@ import pytest
 from lazyarr import _config
 from lazyarr.runtime import cache as cache_module
 from lazyarr.runtime.cache import DiskCache, open_cache
+from tests.processes import exit_code, forked
 
 LIMIT = 1 << 20
+NOBODY = 65534
+root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away and mount")
 
 
 def fresh(directory: Path, limit: int = LIMIT) -> DiskCache:
@@ -101,18 +111,35 @@ def test_an_entry_above_the_limit_stays_in_memory(tmp_path: Path) -> None:
 
 def test_a_temporary_file_left_by_a_crash_goes(tmp_path: Path) -> None:
     cache = fresh(tmp_path)
-    (tmp_path / ".tmp-old").write_bytes(b"x")
-    os.utime(tmp_path / ".tmp-old", (0, 0))
-    (tmp_path / ".tmp-new").write_bytes(b"x")
+    (tmp_path / ".lazyarr-old").write_bytes(b"x")
+    os.utime(tmp_path / ".lazyarr-old", (0, 0))
+    (tmp_path / ".lazyarr-new").write_bytes(b"x")
     tmp_path.chmod(0o700)
     cache.put(b"key", b"data")
-    assert {f.name for f in files(tmp_path)} == {".tmp-new", cache_module._name(b"key")}
+    assert {f.name for f in files(tmp_path)} == {".lazyarr-new", cache_module._name(b"key")}
+
+
+def test_what_is_no_entry_is_never_removed(tmp_path: Path) -> None:
+    """Somebody may name a directory that holds other things, their home for example."""
+    tmp_path.chmod(0o700)
+    others = [tmp_path / "thesis.txt", tmp_path / ".tmp-1", tmp_path / ("a" * 64)]
+    for path in others:
+        path.write_bytes(bytes(5000))
+        os.utime(path, (0, 0))
+    cache = fresh(tmp_path, limit=10_000)
+    assert cache.is_empty()
+    for i in range(20):
+        cache.put(b"%d" % i, bytes(1000))
+    assert [path.read_bytes() for path in others] == [bytes(5000)] * 3
+    entries = [f for f in files(tmp_path) if f not in others]
+    assert 0 < sum(f.stat().st_size for f in entries) <= 10_000
 
 
 def test_a_cache_knows_whether_it_is_empty(tmp_path: Path) -> None:
     cache = fresh(tmp_path / "c")
     assert cache.is_empty()
-    (tmp_path / "c" / ".tmp-left").write_bytes(b"x")
+    (tmp_path / "c" / ".lazyarr-left").write_bytes(b"x")
+    (tmp_path / "c" / "README").write_bytes(b"x")
     assert cache.is_empty()
     cache.put(b"key", b"data")
     assert not cache.is_empty()
@@ -121,6 +148,14 @@ def test_a_cache_knows_whether_it_is_empty(tmp_path: Path) -> None:
     assert memory.is_empty()
     memory.put(b"key", b"data")
     assert not memory.is_empty()
+
+
+def given_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a path another user's, as far as the cache can tell."""
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: os.stat(path).st_uid + 1)
 
 
 def memory_only(cache: DiskCache, text: str) -> None:
@@ -145,8 +180,91 @@ def test_another_users_directory_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c").mkdir(mode=0o700)
-    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
+    given_away(tmp_path / "c", monkeypatch)
     memory_only(fresh(tmp_path / "c"), "belongs to another user")
+
+
+@root
+def test_a_link_of_another_user_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c").symlink_to(tmp_path / "real")
+    (tmp_path / "real").mkdir(mode=0o700)
+    os.lchown(tmp_path / "c", NOBODY, NOBODY)
+    memory_only(fresh(tmp_path / "c"), "belongs to another user")
+
+
+def test_an_own_link_to_an_own_directory_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "c").symlink_to(tmp_path / "real")
+    (tmp_path / "real").mkdir(mode=0o700)
+    fresh(tmp_path / "c").put(b"key", b"data")
+    assert fresh(tmp_path / "real").get(b"key") == b"data"
+
+
+def linked(entry: Path) -> None:
+    entry.rename(entry.parent / "elsewhere")
+    entry.symlink_to(entry.parent / "elsewhere")
+
+
+def queued(entry: Path) -> None:
+    entry.unlink()
+    os.mkfifo(entry)
+
+
+def too_large(entry: Path) -> None:
+    with entry.open("ab") as file:
+        file.truncate(1 << 40)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        linked,
+        queued,
+        too_large,
+        lambda entry: entry.chmod(0o622),
+        pytest.param(lambda entry: os.chown(entry, NOBODY, NOBODY), marks=root),
+    ],
+    ids=["link", "fifo", "a terabyte", "writable by others", "of another user"],
+)
+def test_an_entry_that_cannot_be_trusted_is_not_read(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    """Also where the directory was swapped after it was looked at."""
+    fresh(tmp_path / "c").put(b"key", b"data")
+    (file,) = files(tmp_path / "c")
+    change(file)
+    cache = fresh(tmp_path / "c")
+    assert cache.get(b"key") is None
+    cache.put(b"key", b"again")
+    assert fresh(tmp_path / "c").get(b"key") == b"again"
+
+
+@root
+@pytest.mark.parametrize("mode", [0o755, 0o777])
+def test_a_directory_of_roots_is_read_by_others(tmp_path: Path, mode: int) -> None:
+    """What an image brings along. Nobody but root can have put anything there."""
+    place = Path(tempfile.mkdtemp(prefix="lazyarr-test-"))
+    try:
+        place.chmod(0o755)
+        fresh(place).put(b"key", b"data")
+        files(place)[0].chmod(0o644)
+        place.chmod(mode)
+
+        def as_nobody() -> bool:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            cache = fresh(place)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = cache.get(b"key")
+                cache.put(b"two", b"2")
+                cache.put(b"three", b"3")
+            right = found == (b"data" if mode == 0o755 else None)
+            return right and cache.get(b"two") == b"2" and len(caught) == 1
+
+        assert exit_code(forked(as_nobody)) == 0
+        assert len(files(place)) == 1
+    finally:
+        shutil.rmtree(place)
 
 
 def test_a_file_in_the_way(tmp_path: Path) -> None:
@@ -162,6 +280,73 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", full)
     memory_only(fresh(tmp_path / "c"), "No space left")
     assert files(tmp_path / "c") == []
+
+
+@root
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(tmp_path / "c")]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        cache = fresh(tmp_path / "c")
+        cache.put(b"small", b"data")
+        with pytest.warns(RuntimeWarning, match="No space left") as caught:
+            cache.put(b"large", bytes(100_000))
+            cache.put(b"larger", bytes(200_000))
+        assert len(caught) == 1
+        assert [f.name for f in files(tmp_path / "c")] == [cache_module._name(b"small")]
+        assert cache.get(b"large") == bytes(100_000)
+        assert fresh(tmp_path / "c").get(b"small") == b"data"
+    finally:
+        subprocess.run(["umount", str(tmp_path / "c")], check=True)
+
+
+def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
+    def limited() -> bool:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        cache = fresh(tmp_path / "c")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cache.put(b"key", bytes(100_000))
+        return cache.get(b"key") == bytes(100_000) and len(caught) == 1
+
+    assert exit_code(forked(limited)) == 0
+    assert files(tmp_path / "c") == []
+
+
+def test_writers_that_are_killed(tmp_path: Path) -> None:
+    """Wherever a writer is killed, what others find is whole."""
+    keys = [b"%d" % i for i in range(4)]
+
+    def write_for_ever() -> None:
+        while True:
+            for key in keys:
+                fresh(tmp_path / "c", 1 << 30).put(key, key * 500_000)
+
+    for round_ in range(12):
+        child = forked(write_for_ever)
+        time.sleep(0.002 + 0.004 * round_)
+        os.kill(child, signal.SIGKILL)
+        assert exit_code(child) == -signal.SIGKILL
+        reader = fresh(tmp_path / "c", 1 << 30)
+        for key in keys:
+            assert reader.get(key) in (None, key * 500_000)
+    assert all(reader.get(key) for key in keys)  # none was found damaged, or it would be gone
+    names = {cache_module._name(key) for key in keys}
+    assert all(f.name in names or f.name.startswith(".lazyarr-") for f in files(tmp_path / "c"))
+
+
+def test_many_adders_keep_to_the_limit(tmp_path: Path) -> None:
+    """A process that is below the limit by its own count sees what the others added."""
+    limit = 320_000
+    caches = [fresh(tmp_path / "c", limit) for _ in range(8)]
+    most = 0
+    for i in range(100):
+        for n, cache in enumerate(caches):
+            cache.put(b"%d %d" % (i, n), bytes(1000))
+        most = max(most, sum(f.stat().st_size for f in files(tmp_path / "c")))
+    assert most <= limit * (1 + len(caches) / 32)
 
 
 def _hammer(directory: str, seed: int) -> None:

@@ -174,6 +174,19 @@ def test_binaries_come_from_the_disk_cache(tmp_path):
     assert backends[1].compile(text).cached
 
 
+def test_a_cached_binary_that_cannot_be_loaded_is_built_again(tmp_path):
+    """It may come from a system whose libraries this one lacks."""
+    text = F + "f(int* p) { p[0] = 6; }"
+    made = SimBackend()
+    made._cache = DiskCache(str(tmp_path / "cache"), 1 << 30)
+    key = compiler.cache_key(made._compiler, text, ())
+    made._cache.put(key, b"no library")
+    module = made.compile(text)
+    assert not module.cached
+    assert module.names == ("f",)
+    assert made._cache.get(key) != b"no library"
+
+
 def test_devices_do_not_see_each_other(rig):
     other = make_backend(1)
     memory = other.allocate(16)

@@ -6,8 +6,8 @@ and events are trivial.
 
 from __future__ import annotations
 
+import contextlib
 import platform
-import threading
 import time
 import weakref
 from collections.abc import Sequence
@@ -30,6 +30,7 @@ from ..base import (
 )
 from ..budget import Budget
 from ..cache import open_cache
+from ..locks import Rank, make_lock
 from . import compiler as compiler_module
 from .library import SimFunction, SimModule
 from .memory import Block, Pool
@@ -109,6 +110,7 @@ class SimBackend:
     checked = True
     many_streams = False
     ahead_stream = 0
+    many_threads = False
     memory_total = 1 << 34
     stream_handle = 0
 
@@ -121,7 +123,7 @@ class SimBackend:
         self.budget = Budget(f"sim:{ordinal}" if ordinal else "sim", self.memory_total)
         self._batch = _Batch(self._pool)
         self._ahead: list[weakref.ref[_Ahead]] = []
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.COMPILE)
         # Weak: a module that nobody uses is unloaded.
         self._modules: weakref.WeakValueDictionary[bytes, SimModule] = weakref.WeakValueDictionary()
 
@@ -212,13 +214,17 @@ class SimBackend:
             if module is not None:
                 return module
             start = time.perf_counter()
+            module = None
             binary = self._cache.get(key)
-            cached = binary is not None
-            if binary is None:
+            if binary is not None:
+                # A cache may come from a system whose libraries this one lacks.
+                with contextlib.suppress(OSError):
+                    module = SimModule(binary, True, time.perf_counter() - start)
+            if module is None:
                 machine = self._machine()
                 binary = compiler_module.build(self._compiler, source, options, machine)
                 self._cache.put(key, binary)
-            module = SimModule(binary, cached, time.perf_counter() - start)
+                module = SimModule(binary, False, time.perf_counter() - start)
             if not module.stateful:
                 self._modules[key] = module
             return module

@@ -11,13 +11,14 @@ import math
 import mmap
 import os
 import struct
+import sys
 import tempfile
-import threading
-import weakref
 from _ctypes import dlclose
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..base import Access, Dim3, KernelError
+from ..finalizers import Last
+from ..locks import Rank, make_lock
 from . import compiler, elf, report
 
 MAX_THREADS = 1024
@@ -76,7 +77,7 @@ class _Kernel(ctypes.Structure):
 
 # One launch at a time in the process: a launch owns the stacks, and kernels of two modules may
 # touch the same memory, where only running one after another makes atomics atomic.
-_launching = threading.Lock()
+_launching = make_lock(Rank.LAUNCH)
 _loads = itertools.count()
 _keep: list[mmap.mmap] = []
 _stacks: list[int] = []
@@ -118,6 +119,11 @@ def _open(binary: bytes) -> ctypes.CDLL:
         return ctypes.CDLL(file.name)
 
 
+def _unload(handle: int, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+    if not ending():
+        dlclose(handle)
+
+
 class SimFunction:
     """A kernel of a ``SimModule``."""
 
@@ -143,7 +149,7 @@ class SimModule:
         self.counted = False
         self._binary = binary
         self._library = _open(binary)
-        weakref.finalize(self, dlclose, self._library._handle).atexit = False
+        self._last = Last(_unload, self._library._handle)
         self._launch = self._library.lazyarr_sim_launch
         self._launch.restype = _U32
         self._launch.argtypes = (ctypes.c_void_p,)

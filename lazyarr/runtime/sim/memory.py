@@ -9,13 +9,13 @@ from __future__ import annotations
 import bisect
 import ctypes
 import os
-import threading
 from collections import deque
 
 import numpy as np
 import numpy.typing as npt
 
 from ..base import MemoryInfo
+from ..locks import Rank, make_lock
 
 ALIGNMENT = 256
 GAP = 256  # bytes before and after each allocation that belong to nobody
@@ -31,7 +31,8 @@ class Block:
 
     def __init__(self, nbytes: int) -> None:
         self._whole = np.empty(nbytes + 2 * GAP + ALIGNMENT, np.uint8)
-        start = self._whole.ctypes.data
+        # `.ctypes.data` would import a module, which cannot be done while the interpreter ends.
+        start: int = self._whole.__array_interface__["data"][0]
         self.ptr = -(-(start + GAP) // ALIGNMENT) * ALIGNMENT
         self.nbytes = nbytes
         self.used_on = 0
@@ -57,7 +58,7 @@ class Pool:
 
     def __init__(self, device: str) -> None:
         self._device = device
-        self._lock = threading.RLock()
+        self._lock = make_lock(Rank.POOL)
         self._bases: list[int] = []  # sorted
         self._blocks: dict[int, Block] = {}
         self._released: deque[Block] = deque()
