@@ -34,7 +34,13 @@ from ._dtypes import (
     uint32,
     uint64,
 )
-from ._errors import CompileError, DeviceUnavailableError, KernelError, TransferGuardError
+from ._errors import (
+    CompileError,
+    DeviceLostError,
+    DeviceUnavailableError,
+    KernelError,
+    TransferGuardError,
+)
 from ._host import prefetch
 from ._info import __array_namespace_info__
 from .api.creation import (
@@ -166,6 +172,7 @@ __all__ = [
     "Array",
     "CompileError",
     "Device",
+    "DeviceLostError",
     "DeviceUnavailableError",
     "In",
     "InOut",

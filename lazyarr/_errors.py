@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .runtime.base import CompileError, DeviceUnavailableError, KernelError
+from .runtime.base import CompileError, DeviceLostError, DeviceUnavailableError, KernelError
 
 __all__ = [
     "CompileError",
+    "DeviceLostError",
     "DeviceUnavailableError",
     "KernelError",
     "LinAlgError",
