@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -93,6 +94,73 @@ def test_indices_that_only_the_device_knows(kernel_device: str, name: str) -> No
     np.testing.assert_array_equal(np.asarray(given.x + 1), np.arange(10.0) + 1)
 
 
+READS: dict[str, Callable[[xp.Array], Any]] = {
+    "float": lambda y: float(y[0]),
+    "get": lambda y: y.get(),
+    "host": lambda y: y.host("r").__enter__(),
+    "host, to write a part": lambda y: y[1:].host("w").__enter__(),
+    "pickle": pickle.dumps,
+    "dlpack": lambda y: y.__dlpack__(),
+    "to_device": lambda y: np.asarray(y.to_device("cpu")),
+    "nonzero": xp.nonzero,
+    "a mask": lambda y: np.asarray(xp.ones(3)[y > 0]),
+    "if": lambda y: bool(xp.all(y)),
+    "sort": lambda y: np.asarray(xp.sort(y)),
+    "scan": lambda y: np.asarray(xp.cumulative_sum(y)),
+    "matmul": lambda y: np.asarray(y @ y),
+    "fft": lambda y: np.asarray(xp.fft.rfft(y)),
+    "solve": lambda y: xp.linalg.solve(xp.eye(3), y),
+    "unique": xp.unique_values,
+    "as the source of a write": lambda y: _written(y),
+    "repeat": lambda y: xp.repeat(xp.ones(3), xp.astype(y, xp.int64)),
+    "a kernel of the user's": lambda y: _launched(y),
+}
+
+
+def _written(y: xp.Array) -> Any:
+    target = xp.zeros(3)
+    target[:] = y
+    return np.asarray(target)
+
+
+def _launched(y: xp.Array) -> None:
+    kernel = xp.SourceModule("__global__ void f(double* p) { }").get_function("f")
+    kernel(xp.In(y), block=(1,))
+
+
+@pytest.mark.parametrize("state", ["pending", "evaluated"])
+@pytest.mark.parametrize("name", READS)
+def test_no_way_to_read_what_is_wrong(kernel_device: str, name: str, state: str) -> None:
+    given = operands()
+    made = given.x[given.bad]
+    if state == "evaluated":
+        xp.evaluate(made)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index 10 is out of bounds") as caught:
+            READS[name](made)
+        assert len(caught.value.__notes__) == 1
+
+
+def test_the_text_of_what_is_wrong_says_so(kernel_device: str) -> None:
+    given = operands()
+    text = repr(given.x[given.bad])
+    assert "unreadable: index 10 is out of bounds for axis 0 with size 10" in text
+
+
+@pytest.mark.parametrize("state", ["one kernel", "two kernels"])
+def test_the_first_error_is_blamed_not_what_follows_from_it(kernel_device: str, state: str) -> None:
+    """What is read in the place of a bad index may be no good index itself."""
+    places = xp.asarray(np.asarray([99, 1, 2, 1, 2]))
+    bad = xp.astype(xp.arange(3), xp.int64) * 5 + 1  # 1, 6, 11
+    xp.evaluate(bad)
+    picked = places[bad[:2]]
+    if state == "two kernels":
+        xp.evaluate(picked)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="^index 6 is out of bounds for axis 0 with size 5"):
+            np.asarray(xp.ones(3)[picked])
+
+
 @pytest.mark.parametrize("name", LATE)
 def test_indices_on_the_cpu(name: str) -> None:
     with xp.default_device("cpu"):
@@ -134,7 +202,9 @@ def test_eigenvalues_that_do_not_converge(device: str, monkeypatch: pytest.Monke
     if device == "cuda":
         pytest.skip("cuSOLVER cannot be made to fail")
     monkeypatch.setattr(np.linalg, "svd", diverging)
-    with pytest.raises(xp.linalg.LinAlgError, match="svd: the matrix has singular values that") as e:
+    with pytest.raises(
+        xp.linalg.LinAlgError, match="svd: the matrix has singular values that"
+    ) as e:
         xp.linalg.svd(xp.eye(3))
     assert e.value.__notes__[0].startswith(f"The operation was made at {HERE}:")
 
@@ -190,8 +260,14 @@ def test_more_lines_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FAULTS = {
-    "write": ("p[n] = 1;", r"kernel 'f'.*write of 4 bytes out of bounds: byte offset 400 of argument 'p'"),
-    "read": ("p[0] = p[-1];", r"kernel 'f'.*read of 4 bytes out of bounds: byte offset -4 of argument 'p'"),
+    "write": (
+        "p[n] = 1;",
+        r"kernel 'f'.*write of 4 bytes out of bounds: byte offset 400 of argument 'p'",
+    ),
+    "read": (
+        "p[0] = p[-1];",
+        r"kernel 'f'.*read of 4 bytes out of bounds: byte offset -4 of argument 'p'",
+    ),
     "null": ("*(float*)0 = 1;", r"kernel 'f'.*null pointer"),
     "trap": ("__trap();", r"kernel 'f'.*__trap"),
     "assert": ("assert(n < 0);", r"kernel 'f'.*assertion failed"),

@@ -71,22 +71,29 @@ class Faults:
     there was a failure; from then on CUDA refuses everything, and every call fails with it.
     """
 
-    __slots__ = ("device", "last_kernel", "launched", "lost")
+    __slots__ = ("device", "last_kernel", "launched", "line", "lost")
 
     def __init__(self, device: str) -> None:
         self.device = device
         self.last_kernel = ""
         self.launched: deque[tuple[str, CodeType, int]] = deque(maxlen=_SUSPECTS)
         self.lost = ""
+        self.line = ""  # of the launch that did it, if that is known
 
     def refuse(self) -> NoReturn:
         """Raise because the context was lost earlier."""
-        raise DeviceLostError(self.lost)
+        raise self._error()
+
+    def _error(self) -> DeviceLostError:
+        error = DeviceLostError(self.lost)
+        if self.line:
+            error.add_note(f"The operation was made at {self.line}")
+        return error
 
     def error_for(self, message: str, is_kernels: bool) -> KernelError:
         """Return the exception for a failed call; ``is_kernels``: a kernel had failed before it."""
         if self.lost:
-            return DeviceLostError(self.lost)
+            return self._error()
         if not is_kernels:
             return KernelError(message)
         self.lost = (
@@ -96,16 +103,17 @@ class Faults:
             "of yours, so that the one that fails is found at its line; the device 'sim' says what "
             "it did wrong"
         )
-        return DeviceLostError(self.lost)
+        return self._error()
 
     def _suspects(self) -> str:
         """Say which kernel it was, as far as that is known."""
-        calls = [f"{name!r}, launched at {_line(code, at)}" for name, code, at in self.launched]
+        calls = [(name, _line(code, at)) for name, code, at in reversed(list(self.launched))]
         self.launched.clear()
-        distinct = list(dict.fromkeys(reversed(calls)))
+        distinct = [f"{name!r}, launched at {line}" for name, line in dict.fromkeys(calls)]
         if not distinct:
             return f"the last one launched was {self.last_kernel!r}"
         if len(distinct) == 1:
+            self.line = calls[0][1]
             return f"it is {distinct[0]}"
         return f"it is one of these, the last one first: {'; '.join(distinct)}"
 
