@@ -63,6 +63,16 @@ struct alignas(16) LzBox {
   unsigned char bytes[16];
 };
 
+// An index of any integer type. One that is too large for 64 bits with a sign is out of range, and
+// stays so.
+template <typename T>
+__device__ __forceinline__ long long lz_place(T i) {
+  return (long long)i;
+}
+__device__ __forceinline__ long long lz_place(unsigned long long i) {
+  return i >> 63 ? 0x7fffffffffffffffll : (long long)i;
+}
+
 // An index counted from the front, or -1 if it is out of range.
 __device__ __forceinline__ long long lz_wrapped(long long i, long long size) {
   if (i < 0) i += size;
@@ -74,12 +84,13 @@ __device__ __forceinline__ long long lz_index(long long i, long long size) {
   return i < 0 ? i + size : i;
 }
 
-// The first index that is out of range goes to the error slot {set, index, axis, size}; read as 0.
+// The first index that is out of range goes to the error slot {site, index, axis, size}; read as 0.
+// ``site`` is the number of the user's line, not 0.
 __device__ __forceinline__ long long lz_checked(long long i, long long size, int axis,
-                                                unsigned long long* error) {
+                                                long long site, unsigned long long* error) {
   const long long at = lz_wrapped(i, size);
   if (at >= 0) return at;
-  if (atomicCAS(error, 0ull, 1ull) == 0ull) {
+  if (atomicCAS(error, 0ull, (unsigned long long)site) == 0ull) {
     error[1] = (unsigned long long)i;
     error[2] = (unsigned long long)axis;
     error[3] = (unsigned long long)size;

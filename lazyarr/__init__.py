@@ -37,6 +37,7 @@ from ._dtypes import (
 )
 from ._errors import (
     CompileError,
+    DeviceLostError,
     DeviceUnavailableError,
     KernelError,
     OutOfMemoryError,
@@ -173,6 +174,7 @@ __all__ = [
     "Array",
     "CompileError",
     "Device",
+    "DeviceLostError",
     "DeviceUnavailableError",
     "In",
     "InOut",

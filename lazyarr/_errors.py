@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from .runtime.base import CompileError, DeviceUnavailableError, KernelError, OutOfMemoryError
+from .runtime.base import (
+    CompileError,
+    DeviceLostError,
+    DeviceUnavailableError,
+    KernelError,
+    OutOfMemoryError,
+)
 
 __all__ = [
     "CompileError",
+    "DeviceLostError",
     "DeviceUnavailableError",
     "KernelError",
     "LinAlgError",

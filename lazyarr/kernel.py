@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import struct
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -20,13 +21,14 @@ import numpy as np
 from . import ledger
 from ._arguments import Geometry, Placed, call
 from ._array import Array
+from ._config import EAGER
 from ._devices import CPU, Device, parse_device
 from ._host import covers
 from .codegen.launch import MEMORY, kernel_event
 from .graph import evaluate, share, views
 from .graph.pressure import let_go_if_short
 from .graph.write import own_storage
-from .runtime.base import Access, Dim3
+from .runtime.base import Access, DeviceLostError, Dim3, KernelError
 from .runtime.select import default_device
 from .runtime.signature import Parameter, parameters_of
 from .storage.storage import DEVICE, Storage
@@ -187,6 +189,8 @@ class KernelFunction:
         self._state = module._state
         self._function = function
         self._cause = f"kernel {name!r}"
+        # Where failures show up later, the backend notes who was launched.
+        self._launched: Any = getattr(self._state.backend, "launched", None)
         # (grid, block) as given: blocks and threads. Bounded, for a caller may never repeat one.
         self._geometries: dict[Any, tuple[Dim3, Dim3]] = {}
         self._checks = None if self.parameters is None else [_check(p) for p in self.parameters]
@@ -228,17 +232,33 @@ class KernelFunction:
         ValueError
             For arrays that are strided, on another device, read-only or overlapping, and for a
             bad block or grid.
+        KernelError
+            On ``sim``, if the kernel does what a GPU would not allow. On ``cuda`` such a kernel
+            takes the device with it: a later call raises `DeviceLostError`.
 
         Notes
         -----
         Evaluates pending arguments, and pending readers of arrays that the kernel writes. Uploads
         what the kernel reads and the device lacks (implicit: guarded); copies nothing else.
         """
-        if stream is None:
-            call(self, args, block, grid, shared)
-            return
-        with _on_stream(self._state.backend, stream):
-            call(self, args, block, grid, shared)
+        try:
+            if stream is None:
+                call(self, args, block, grid, shared)
+            else:
+                with _on_stream(self._state.backend, stream):
+                    call(self, args, block, grid, shared)
+            launched = self._launched
+            if launched is not None:
+                frame = sys._getframe(1)
+                launched.append((self.name, frame.f_code, frame.f_lasti))
+            if EAGER[0]:
+                with self._state.backend.batch():
+                    self._state.backend.synchronize()
+        except DeviceLostError:
+            raise  # its text says which launch it was
+        except KernelError as error:
+            ledger.noted(error)
+            raise
 
     def _start(
         self, values: list[Any], arrays: list[Placed], packed: bytes, geometry: Geometry

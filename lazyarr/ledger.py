@@ -1,19 +1,25 @@
-"""Counters and the event list that lower layers report to.
+"""Counters and the event list that lower layers report to, and the user's lines.
 
-Owns the process-wide counters behind ``xp.stats`` and the lists of active traces and of those that
-are told after each event. Imports nothing of lazyarr, so that every layer can report.
+Owns the process-wide counters behind ``xp.stats``, the lists of active traces and of those that
+are told after each event, and the numbers under which kernels know the user's lines. Imports
+nothing of lazyarr, so that every layer can report.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import itertools
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from types import FrameType
 from typing import Any, Final, NamedTuple
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_CONTEXTS: Final = str(contextlib.__file__)  # its frames lie between ours and the user's
+_MOST_SITES: Final = 1 << 16
 
 
 class Stats(NamedTuple):
@@ -130,11 +136,51 @@ def tell_watchers() -> None:
         watcher()
 
 
+def _user_frame() -> FrameType | None:
+    """Return the innermost frame outside lazyarr."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and name != _CONTEXTS:
+            return frame
+        frame = frame.f_back
+    return None
+
+
 def user_line() -> str:
     """Return ``file:line`` of the innermost frame outside lazyarr."""
-    frame = sys._getframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back  # type: ignore[assignment]
-    if frame is None:
-        return ""
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    frame = _user_frame()
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+_sites: Final[dict[int, tuple[str, int]]] = {0: ("", 0)}
+_site_numbers: Final[dict[tuple[str, int], int]] = {_sites[0]: 0}
+_new_sites = itertools.count(1)
+
+
+def site() -> int:
+    """Return the number of the user's line, from 1, which a kernel can hand back with an error."""
+    frame = _user_frame()
+    place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    number = _site_numbers.get(place)
+    if number is None:
+        number = 0
+        if len(_sites) < _MOST_SITES:  # two threads may give one line two numbers: both are right
+            number = next(_new_sites)
+            _sites[number] = place
+            _site_numbers[place] = number
+    return number + 1
+
+
+def site_line(number: int) -> str:
+    """Return ``file:line`` of a number that ``site`` gave; empty if it had to forget it."""
+    name, line = _sites[number - 1]
+    return f"{name}:{line}" if name else ""
+
+
+def noted(error: BaseException, line: str = "") -> BaseException:
+    """Return an error with a note of the line that made the operation: by default, the user's."""
+    where = line or user_line()
+    if where:
+        error.add_note(f"The operation was made at {where}")
+    return error

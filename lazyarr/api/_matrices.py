@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes as dt
+from .. import ledger
 from .._array import Array, elementwise
 from .._dtypes import DType
 from .._errors import LinAlgError
@@ -79,7 +80,7 @@ def checked_call(
     if failed.size:
         place = np.unravel_index(failed[0], lead)
         which = f"matrix {tuple(int(n) for n in place)} of the stack" if lead else "the matrix"
-        raise LinAlgError(f"{function}: {which} {fault}")
+        raise ledger.noted(LinAlgError(f"{function}: {which} {fault}"))
     return results
 
 
@@ -87,7 +88,7 @@ def check_finite(x: Array, function: str) -> None:
     """Raise unless all elements are finite, which iterative methods rely on: one control read."""
     finite = reduce("all", elementwise(OPS["isfinite"], x), None, False)
     if not library.control_read(finite._cell.value, function):
-        raise LinAlgError(f"{function}: the matrices hold NaN or infinity")
+        raise ledger.noted(LinAlgError(f"{function}: the matrices hold NaN or infinity"))
 
 
 def identity(shape: Shape, like: Array) -> Array:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _dtypes as dt
+from .. import ledger
 from .._array import (
     Array,
     as_operand,
@@ -31,6 +32,7 @@ from ..graph.optable import OPS
 from ..graph.read import read_host
 from ..graph.views import Shape, View
 from ..graph.write import check_writable, own_storage, right_side
+from ..storage.checks import out_of_range
 from ..storage.storage import HOST
 from ._common import check_array
 from ._runs import positions_of_nonzero, select
@@ -454,7 +456,7 @@ def _known_on_host(plan: Plan) -> bool:
         data = read_host(index._cell.value, index.dtype, index.view, "index check", explicit=True)
         if data.size and not (int(data.min()) >= -size and int(data.max()) < size):
             bad = data[(data < -size) | (data >= size)].flat[0]
-            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {size}")
+            raise out_of_range(bad, axis, size)
     return known
 
 
@@ -481,7 +483,8 @@ def _gather(x: Array, plan: Plan) -> Array:
         raise IndexError(f"cannot pick elements from an axis of size 0 (shape {x.shape})")
     args, reads, offsets = _node_parts(plan, x._cell.value, plan.strides, plan.offset)
     spec = gather_spec(x.dtype, tuple(plan.axes), not known)
-    return wrap(Value(spec, args, reads, offsets, _extra(plan), plan.shape, x.device))
+    extra = _extra(plan) if known else (*_extra(plan), ledger.site())
+    return wrap(Value(spec, args, reads, offsets, extra, plan.shape, x.device))
 
 
 def _scatter(x: Array, plan: Plan, value: Any) -> None:
@@ -519,9 +522,7 @@ def _check_on_device(plan: Plan) -> None:
         for end in pair:
             number = int(control_scalar(end, "index check"))
             if not -size <= number < size:
-                raise IndexError(
-                    f"index {number} is out of bounds for axis {axis} with size {size}"
-                )
+                raise out_of_range(number, axis, size)
 
 
 def control_scalar(x: Array, cause: str) -> Any:

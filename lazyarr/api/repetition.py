@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes as dt
+from .. import ledger
 from .._array import Array, copy_of, elementwise, view_of, wrap
 from .._devices import CPU
 from ..graph import scans, views
@@ -64,7 +65,10 @@ def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Array:
     if repeats.ndim > 1:
         raise ValueError(f"repeat: repeats must have one axis, not shape {repeats.shape}")
     if repeats.size == 1:
-        return _repeat_alike(x, control_scalar(repeats, "repeat"), d)
+        count = control_scalar(repeats, "repeat")
+        if count < 0:
+            raise ledger.noted(_negative(count))
+        return _repeat_alike(x, count, d)
     if repeats.shape != (x.shape[d],):
         raise ValueError(f"repeat: {repeats.size} counts do not fit {x.shape[d]} elements")
     if repeats.device is not x.device:
@@ -78,12 +82,16 @@ def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Array:
 def _repeat_alike(x: Array, count: int, d: int) -> Array:
     """Repeat every element equally often: a copy that reads with a stride of 0."""
     if count < 0:
-        raise ValueError(f"repeat: repeats must not be negative, and is {count}")
+        raise _negative(count)
     view = x.view
     shape = (*view.shape[: d + 1], count, *view.shape[d + 1 :])
     strides = (*view.strides[: d + 1], 0, *view.strides[d + 1 :])
     result = views.check_shape((*view.shape[:d], view.shape[d] * count, *view.shape[d + 1 :]))
     return reshape(copy_of(view_of(x, View(view.offset, shape, strides))), result)
+
+
+def _negative(count: int) -> ValueError:
+    return ValueError(f"repeat: repeats must not be negative, and is {count}")
 
 
 def _sources(repeats: Array) -> Array:
@@ -93,7 +101,8 @@ def _sources(repeats: Array) -> Array:
     negative = reduce("any", elementwise(OPS["less"], counts, 0), None, False)
     total = control_scalar(elementwise(OPS["where"], negative, -1, ends[-1]), "repeat")
     if total < 0:
-        raise ValueError("repeat: repeats must not be negative, nor add up to 2**63 or more")
+        fault = "repeat: repeats must not be negative, nor add up to 2**63 or more"
+        raise ledger.noted(ValueError(fault))
     if repeats.device is CPU:
         every = np.repeat(np.arange(repeats.size), np.asarray(counts))
         return asarray(every, device=CPU)

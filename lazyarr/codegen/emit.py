@@ -157,8 +157,10 @@ def _gather(instruction: Gather, start: str, prefix: str) -> str:
     check = "lz_checked" if instruction.checked else "lz_index"
     for n, index in enumerate(instruction.indices):
         stride, size = instruction.scalars[2 * n : 2 * n + 2]
-        more = f", {instruction.axes[n]}, error" if instruction.checked else ""
-        terms.append(f"{check}((long long){prefix}{index}, p{size}{more}) * p{stride}")
+        more = ""
+        if instruction.checked:
+            more = f", {instruction.axes[n]}, p{instruction.scalars[-1]}, error"
+        terms.append(f"{check}(lz_place({prefix}{index}), p{size}{more}) * p{stride}")
     return f"x{instruction.operand}[{' + '.join(terms)}]"
 
 
@@ -168,7 +170,7 @@ def emit_scatter(out: Text, k: int, output: Output, start: str) -> None:
     tests = []
     for n, index in enumerate(output.indices):
         stride, size = output.scalars[2 * n : 2 * n + 2]
-        out.add(f"const long long j{k}_{n} = lz_wrapped((long long)v{index}, p{size});")
+        out.add(f"const long long j{k}_{n} = lz_wrapped(lz_place(v{index}), p{size});")
         tests.append(f"j{k}_{n} >= 0")
         terms.append(f"j{k}_{n} * p{stride}")
     out.add(f"if ({' && '.join(tests)}) y{k}[{' + '.join(terms)}] = v{output.instruction};")

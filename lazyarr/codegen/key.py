@@ -50,7 +50,8 @@ class Gather(NamedTuple):
     """An element of an operand, moved by computed indices.
 
     ``indices`` are instructions; ``scalars`` holds a stride and a size (parameters) for each, and
-    ``axes`` what to call them. ``checked``: an index out of range is recorded, and read as 0.
+    ``axes`` what to call them. ``checked``: an index out of range is recorded, and read as 0; the
+    last of ``scalars`` is then the number of the user's line.
     """
 
     operand: int

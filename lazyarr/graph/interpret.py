@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .._dtypes import DType
 from ..runtime.locks import Rank, make_lock
+from ..storage.checks import out_of_range
 from ..storage.storage import Storage, from_host
 from .node import BoxSpec, CallSpec, ConstSpec, GatherSpec, IndexSpec, Value
 from .numpy_ops import cast_to
@@ -125,14 +126,14 @@ def places(v: Value, view: View) -> tuple[Array, Array]:
     good = np.ones(v.shape, bool)
     for n in range(len(v.args) - 1):
         stride, size = v.extra[2 * n : 2 * n + 2]
-        index = operand(v, n + 1, v.shape).astype(np.int64)
+        given = operand(v, n + 1, v.shape)
+        if given.dtype == np.uint64:  # too large for int64: out of range there too
+            given = np.minimum(given, np.uint64(2**63 - 1))
+        index = given.astype(np.int64)
         wrapped = np.where(index < 0, index + size, index)
         inside = (wrapped >= 0) & (wrapped < size)
         if type(v.spec) is GatherSpec and not inside.all():
-            raise IndexError(
-                f"index {index[~inside][0]} is out of bounds for axis {v.spec.axes[n]} "
-                f"with size {size}"
-            )
+            raise out_of_range(int(index[~inside][0]), v.spec.axes[n], size)
         good &= inside
         at += np.where(inside, wrapped, 0) * stride
     return at, good

@@ -75,7 +75,8 @@ class GatherSpec:
     """Elements of ``args[0]`` at places that the index values ``args[1:]`` move.
 
     ``Value.extra`` holds a stride and a size for each index; ``axes`` names them in errors.
-    ``checked``: the kernel looks for indices out of range (the host knew nothing of them).
+    ``checked``: the kernel looks for indices out of range (the host knew nothing of them), and
+    ``Value.extra`` ends with the number of the user's line (``ledger.site``).
     """
 
     __slots__ = ("axes", "checked", "out_dtype")

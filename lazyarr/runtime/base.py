@@ -32,6 +32,13 @@ class KernelError(RuntimeError):
     """A kernel that failed while it ran (the text names the kernel, and the argument if known)."""
 
 
+class DeviceLostError(KernelError):
+    """A kernel failed in a way after which CUDA refuses all work of the process on that device.
+
+    Every later call that needs the device raises the same. Data that the host has can be read.
+    """
+
+
 class OutOfMemoryError(MemoryError):
     """A device has no memory for a request, whatever is moved to the host.
 

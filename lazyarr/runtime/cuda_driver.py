@@ -8,10 +8,13 @@ and the errors' text. Imports ``runtime.base``; loads the driver when a ``Driver
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
+from collections import deque
+from types import CodeType
 from typing import Any, NoReturn
 
-from lazyarr.runtime.base import Dim3, KernelError, OutOfMemoryError
+from lazyarr.runtime.base import DeviceLostError, Dim3, KernelError, OutOfMemoryError
 
 _INT = ctypes.c_int
 _UINT = ctypes.c_uint
@@ -51,6 +54,12 @@ _OUT_OF_MEMORY = 2
 _NOT_READY = 600
 # From here on the errors are a kernel's, and the context is lost with them.
 _KERNEL_ERRORS = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+# The same by the driver's words, which is all that PyCUDA's exceptions give.
+_KERNEL_FAILURE = re.compile(
+    "uncorrectable ECC|illegal|misaligned|unspecified launch failure|device-side assert|timed out|"
+    "invalid program counter|address space|stack error"
+)
+_SUSPECTS = 16  # launches of users' kernels that are remembered
 _INVALID_VALUE = 1
 _DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -58,14 +67,81 @@ _NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _PARAMETER_BYTES = 32764  # CUDA's limit for one launch
 
 
-class Driver:
-    """The driver's functions, checked. The calling thread has the right context current.
+class Faults:
+    """What is known of a context that a kernel has ruined, or may have.
 
-    ``last_kernel`` names what was launched last; a kernel's failure shows up in a later call, and
-    the error then says so.
+    A kernel's failure shows up in a later call. ``launched``: the users' kernels since the device
+    was last seen well, as (name, code, last instruction) of the calls; the library's own kernels
+    check what they do. ``last_kernel``: whatever was launched last. ``lost``: the explanation, once
+    there was a failure; from then on CUDA refuses everything, and every call fails with it.
     """
 
-    def __init__(self) -> None:
+    __slots__ = ("device", "last_kernel", "launched", "line", "lost")
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.last_kernel = ""
+        self.launched: deque[tuple[str, CodeType, int]] = deque(maxlen=_SUSPECTS)
+        self.lost = ""
+        self.line = ""  # of the launch that did it, if that is known
+
+    def refuse(self) -> NoReturn:
+        """Raise because the context was lost earlier."""
+        raise self._error()
+
+    def _error(self) -> DeviceLostError:
+        error = DeviceLostError(self.lost)
+        if self.line:
+            error.add_note(f"The operation was made at {self.line}")
+        return error
+
+    def error_for(self, message: str, is_kernels: bool) -> KernelError:
+        """Return the exception for a failed call; ``is_kernels``: a kernel had failed before it."""
+        if self.lost:
+            return self._error()
+        if not is_kernels:
+            return KernelError(message)
+        self.lost = (
+            f"{message}: a kernel failed while it ran; {self._suspects()}. CUDA refuses all work "
+            f"after such a failure: {self.device} cannot be used again in this process. Arrays "
+            "whose values the host has can still be read. LAZYARR_EAGER=1 waits for every kernel "
+            "of yours, so that the one that fails is found at its line; the device 'sim' says what "
+            "it did wrong"
+        )
+        return self._error()
+
+    def _suspects(self) -> str:
+        """Say which kernel it was, as far as that is known."""
+        calls = [(name, _line(code, at)) for name, code, at in reversed(list(self.launched))]
+        self.launched.clear()
+        distinct = [f"{name!r}, launched at {line}" for name, line in dict.fromkeys(calls)]
+        if not distinct:
+            return f"the last one launched was {self.last_kernel!r}"
+        if len(distinct) == 1:
+            self.line = calls[0][1]
+            return f"it is {distinct[0]}"
+        return f"it is one of these, the last one first: {'; '.join(distinct)}"
+
+
+def is_kernel_failure(error: Exception) -> bool:
+    """Whether one of PyCUDA's exceptions tells of a kernel that failed earlier."""
+    return _KERNEL_FAILURE.search(str(error)) is not None
+
+
+def _line(code: CodeType, instruction: int) -> str:
+    """Return ``file:line`` of an instruction."""
+    found = code.co_firstlineno
+    for begin, end, line in code.co_lines():
+        if begin <= instruction < end and line is not None:
+            found = line
+    return f"{code.co_filename}:{found}"
+
+
+class Driver:
+    """The driver's functions, checked. The calling thread has the right context current."""
+
+    def __init__(self, faults: Faults) -> None:
+        self.faults = faults
         name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
         holding = ctypes.PyDLL(name)
         letting_go = ctypes.CDLL(name)
@@ -75,7 +151,6 @@ class Driver:
                 function.argtypes = types
                 function.restype = _INT
                 setattr(self, "_" + symbol.removesuffix("_v2"), function)
-        self.last_kernel = ""
 
     def __getattr__(self, name: str) -> Any:  # for the type checker: set in __init__
         raise AttributeError(name)
@@ -90,9 +165,7 @@ class Driver:
         message = f"{what} failed: {texts[0]} ({texts[1]})"
         if code == _OUT_OF_MEMORY:
             raise OutOfMemoryError(message)
-        if code in _KERNEL_ERRORS:
-            message = kernel_failure(message, self.last_kernel)
-        raise KernelError(message)
+        raise self.faults.error_for(message, code in _KERNEL_ERRORS)
 
     def synchronize(self) -> None:
         """Wait for all work in the context."""
@@ -215,11 +288,3 @@ class Launcher:
         if code:
             what = f"launching {self._name!r} with grid {grid}, block {block}, shared {shared}"
             self._driver.fail(code, what)
-
-
-def kernel_failure(message: str, last_kernel: str) -> str:
-    """Return the text of an error that a kernel launched earlier caused."""
-    return (
-        f"{message}: a kernel failed while it ran; the last one launched was {last_kernel!r}. "
-        "The device cannot be used again in this process"
-    )

@@ -16,7 +16,6 @@ What PyCUDA asks of its user, and how it is met here:
 from __future__ import annotations
 
 import gc
-import re
 import threading
 import time
 from collections import deque
@@ -32,6 +31,7 @@ from lazyarr.runtime.base import (
     ANY_STREAM,
     Access,
     CompileError,
+    DeviceLostError,
     DeviceUnavailableError,
     Dim3,
     HostBytes,
@@ -44,7 +44,7 @@ from lazyarr.runtime.base import (
 from lazyarr.runtime.budget import Budget
 from lazyarr.runtime.cache import open_cache
 from lazyarr.runtime.copy_rate import measured_copy_rate
-from lazyarr.runtime.cuda_driver import Driver, kernel_failure
+from lazyarr.runtime.cuda_driver import Driver, Faults, is_kernel_failure
 from lazyarr.runtime.cuda_fft import Fft
 from lazyarr.runtime.cuda_libraries import Blas
 from lazyarr.runtime.cuda_objects import (
@@ -69,10 +69,7 @@ _KEPT_BLOCKS: Final = 16
 _AWAY_BLOCKS: Final = 256
 _AWAY_SHARE: Final = 64
 _FREE: Final = -2  # as ``used_on``: of memory that was given back
-_KERNEL_FAILURE = re.compile(
-    "illegal|misaligned|unspecified launch failure|device-side assert|invalid program counter|"
-    "invalid device .*address space|stack error|timed out"
-)
+_BINDINGS: Final = frozenset({"nvmath", "cuda"})  # packages whose exceptions may hide a lost device
 
 _drv: Any = None  # pycuda.driver, once CUDA is initialised
 _host_pool: HostPool | None = None
@@ -151,11 +148,16 @@ class _Stream:
 
 
 class _Batch:
-    """Makes one backend's context current in one thread, as often as it is entered."""
+    """Makes one backend's context current in one thread, as often as it is entered.
+
+    Where a kernel has ruined the context, entering raises, with the explanation; and what PyCUDA
+    and the libraries raise for it inside becomes that explanation on the way out.
+    """
 
     __slots__ = (
         "_backend",
         "_depth",
+        "_faults",
         "_outer",
         "_pop",
         "_process",
@@ -166,6 +168,7 @@ class _Batch:
 
     def __init__(self, backend: CudaBackend) -> None:
         self._backend = backend
+        self._faults = backend.driver.faults
         self._push = backend.context.push
         self._pop = backend.context.pop
         self._released = backend.released
@@ -186,6 +189,8 @@ class _Batch:
             try:
                 if self._process.closed:
                     self._process.refuse()
+                if self._faults.lost:
+                    self._faults.refuse()
                 self._push()
             except BaseException:
                 thread.batch = outer
@@ -203,6 +208,7 @@ class _Batch:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._depth -= 1
         if not self._depth:
+            lost = None if error is None else self._backend.lost_by(error)
             try:
                 self._pop()
             finally:
@@ -210,6 +216,8 @@ class _Batch:
                     self._here.batch, self._depth = self._outer.pop()
                 else:
                     self._here.batch = None
+            if lost is not None:
+                raise lost
 
     def unwind(self) -> None:
         """Leave the batch at whatever depth it was entered."""
@@ -235,7 +243,9 @@ class CudaBackend:
         self.ordinal = ordinal
         self.released: deque[Any] = deque()
         self._idle_events: list[int] = []
-        self.driver = Driver()
+        faults = Faults(f"cuda:{ordinal}")
+        self.driver = Driver(faults)
+        self.launched = faults.launched
         self._in_flight: deque[tuple[CudaEvent, list[HostBytes]]] = deque()
         self._unrecorded: list[HostBytes] = []
         self._unrecorded_bytes = 0
@@ -683,6 +693,8 @@ class CudaBackend:
             done = self._take_unrecorded()  # before: another thread may add some meanwhile
         synchronize()
         done.clear()
+        if not self.many_streams:
+            self.launched.clear()  # all went well
         if self._in_flight:
             with self._copies:
                 self._let_go()
@@ -754,7 +766,7 @@ class CudaBackend:
         try:
             raw = _drv.module_from_buffer(binary)
         except self._error as error:
-            if _KERNEL_FAILURE.search(str(error)):
+            if is_kernel_failure(error):
                 raise self._failure(error, "loading a module") from error
             raise CompileError(f"the driver cannot load the binary: {error}") from error
         return CudaModule(_drv, self.driver, source, binary, raw)
@@ -780,14 +792,23 @@ class CudaBackend:
             except self._error as error:
                 what = f"launching {function.name!r}, grid {grid}, block {block}, shared {shared}"
                 raise self._failure(error, what) from error
-        self.driver.last_kernel = function.name
+        self.driver.faults.last_kernel = function.name
 
     def _failure(self, error: Exception, what: str) -> KernelError:
         """Return our exception for one of PyCUDA's."""
-        message = f"{what}: {error}"
-        if _KERNEL_FAILURE.search(str(error)):
-            message = kernel_failure(message, self.driver.last_kernel)
-        return KernelError(message)
+        return self.driver.faults.error_for(f"{what}: {error}", is_kernel_failure(error))
+
+    def lost_by(self, error: object) -> KernelError | None:
+        """Return the explanation if an exception of a library comes from a kernel that failed."""
+        if isinstance(error, self._error):
+            found = is_kernel_failure(error)
+            return self._failure(error, "a call of CUDA") if found else None
+        if type(error).__module__.partition(".")[0] in _BINDINGS:
+            try:
+                self.driver.synchronize()
+            except DeviceLostError as lost:
+                return lost
+        return None
 
     def matmul(self, call: MatmulCall) -> None:
         """Queue a batched matrix product by cuBLAS: float32, float64, complex64, complex128."""

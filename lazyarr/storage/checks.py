@@ -11,13 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from .. import ledger
 from ..runtime.base import Backend
 from ..runtime.locks import Rank, make_lock
 from . import transfer
 from .storage import Storage
 
-SLOT_BYTES = 32  # {set, index, axis, size} as 64-bit integers
+SLOT_BYTES = 32  # {site, index, axis, size} as 64-bit integers; site: of the user's line, or 0
 _SLOTS = 256
+
+
+def out_of_range(index: int, axis: int, size: int, line: str = "") -> BaseException:
+    """Return the error for an index, with a note of the line that made the operation."""
+    text = f"index {index} is out of bounds for axis {axis} with size {size}"
+    return ledger.noted(IndexError(text), line)
 
 
 class Check:
@@ -30,15 +37,15 @@ class Check:
         self.ptr = ptr
         self.stream = slots.backend.stream_handle
         self.done = False
-        self.bad: tuple[int, int, int] | None = None
+        self.bad: tuple[int, int, int, int] | None = None
 
     def verify(self) -> None:
         """Wait for the launch if its outcome is not known, and raise IndexError if it was bad."""
         if not self.done:
             self.slots.resolve()
         if self.bad is not None:
-            index, axis, size = self.bad
-            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+            site, index, axis, size = self.bad
+            raise out_of_range(index, axis, size, ledger.site_line(site))
 
 
 class ErrorSlots:
@@ -83,7 +90,7 @@ class ErrorSlots:
             for check, slot in zip(pending, found.tolist(), strict=True):
                 check.done = True
                 if slot[0]:
-                    check.bad = slot[1], slot[2], slot[3]
+                    check.bad = slot[0], slot[1], slot[2], slot[3]
                     self._failed = True
             if found[:, 0].any():
                 self.backend.fill_zero(self._storage.ptr, self._storage.nbytes)

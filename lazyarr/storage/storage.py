@@ -265,9 +265,9 @@ class Storage:
             self.checks = None
 
     def add_checks(self, checks: list[Any]) -> None:
-        """Note what else the data depends on."""
+        """Note what else the data depends on: earlier launches, which are blamed first."""
         known = self.checks or []
-        self.checks = known + [check for check in checks if check not in known]
+        self.checks = [check for check in checks if check not in known] + known
 
     def device_read(self, cause: str, *, explicit: bool = False) -> None:
         """Make the device's copy valid; guarded if there is none and the access is implicit."""

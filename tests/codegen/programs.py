@@ -438,6 +438,7 @@ def gathers() -> Result:
         (x[:, c], a[:, columns]),
         (x[r, c], a[rows, columns]),
         (x[moving], a[np.arange(5) * 2]),
+        (x[xp.astype(moving, xp.uint64)], a[np.arange(5) * 2]),
         (xp.sum(x[moving], axis=0), ordered_sum(a[np.arange(5) * 2], (0,))),
         (x[x > 0.0], a[a > 0]),
         (

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
+import pkgutil
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import lazyarr as xp
 from lazyarr import _dtypes as dt
+from lazyarr import codegen
 from lazyarr._kernel_files import kernel_text
 from lazyarr.codegen.emit import COMPLEX, magic, prelude, with_prelude
 from lazyarr.codegen.handwritten import join_key
-from lazyarr.codegen.key import BoxKey, KernelKey, MapKey, ReduceKey
+from lazyarr.codegen.key import BoxKey, KernelKey, MapKey, ReduceKey, TextKey
 from lazyarr.codegen.launch import describe, source_of
 from lazyarr.graph import evaluate, geometry
 from lazyarr.graph.optable import OPS
@@ -188,15 +195,110 @@ def test_complex_functions_come_only_where_one_is_called() -> None:
     assert text not in source_of(only_key(make(lambda x: xp.sum(x * x))))
 
 
-def test_every_file_of_kernels_is_compiled_for_gpus(corpus: dict[str, list[KernelKey]]) -> None:
+def kernel_files() -> list[Path]:
+    """Return the files of hand-written CUDA C."""
     package = Path(xp.__file__).parent
     folder = next(p for p in (package / "kernels", package.parent / "kernels") if p.is_dir())
+    return [path for path in sorted(folder.iterdir()) if path.suffix in (".cu", ".cuh")]
+
+
+def test_every_file_of_kernels_is_compiled_for_gpus(corpus: dict[str, list[KernelKey]]) -> None:
     sources = [source_of(key) for keys in corpus.values() for key in keys]
     sources += [text for texts in RUNTIME_KERNELS.values() for text in texts]
-    for path in folder.iterdir():
-        if path.suffix in (".cu", ".cuh"):
-            text = kernel_text(path.name)
-            assert any(text in source for source in sources), f"{path.name} is in no program"
+    for path in kernel_files():
+        text = kernel_text(path.name)
+        assert any(text in source for source in sources), f"{path.name} is in no program"
+
+
+# What compute-sanitizer sees: the tests marked ``sanitize``.
+
+_RECORDER = """
+import atexit, json, os
+from lazyarr.runtime.sim.backend import SimBackend
+launch, compile = SimBackend.launch, SimBackend.compile
+names, sources = set(), set()
+def recording_launch(self, function, *arguments):
+    names.add(function.name)
+    return launch(self, function, *arguments)
+def recording_compile(self, source, options=()):
+    sources.add(source)
+    return compile(self, source, options)
+SimBackend.launch, SimBackend.compile = recording_launch, recording_compile
+def pytest_sessionfinish(session):
+    with open(os.environ["RECORD"], "w") as out:
+        json.dump([sorted(names), sorted(sources)], out)
+"""
+
+
+class Seen(NamedTuple):
+    """What the marked tests run: kernels written by hand by name, and all sources."""
+
+    names: set[str]
+    sources: list[str]
+
+
+@pytest.fixture(scope="module")
+def seen(corpus: dict[str, list[KernelKey]], tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """The corpus, which is what ``test_programs`` runs, and the other marked tests on ``sim``."""
+    marks = {mark.name: mark.args for mark in test_programs.pytestmark}  # type: ignore[attr-defined]
+    assert "sanitize" in marks
+    assert marks["parametrize"] == ("name", PROGRAMS)
+    folder = tmp_path_factory.mktemp("recorder")
+    (folder / "recorder.py").write_text(_RECORDER)
+    root = Path(__file__).parents[2]
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-m", "sanitize", "--device", "sim", "-p", "recorder",
+        "-p", "no:cacheprovider", "--ignore", "tests/codegen/test_emit.py", "tests/api",
+        "tests/codegen", "tests/runtime",
+    ]  # fmt: skip
+    paths = [str(folder), str(Path(xp.__file__).parents[1])]
+    environment = {
+        **os.environ, "RECORD": str(folder / "record"), "PYTHONPATH": os.pathsep.join(paths)
+    }  # fmt: skip
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    names, sources = json.loads((folder / "record").read_text())
+    keys = [key for keys in corpus.values() for key in keys]
+    names += [key.function for key in keys if isinstance(key, TextKey)]
+    return Seen(set(names), sources + [source_of(key) for key in keys])
+
+
+def test_the_marked_tests_run_every_file_of_kernels(seen: Seen) -> None:
+    for path in kernel_files():
+        text = kernel_text(path.name)
+        assert any(text in source for source in seen.sources), f"{path.name} is in no marked test"
+
+
+def test_the_marked_tests_run_every_kernel_written_by_hand(seen: Seen) -> None:
+    written = {
+        name
+        for path in kernel_files()
+        for name in re.findall(r"__global__[^;{]*?\b(lz_\w+)\s*\(", path.read_text())
+    }
+    assert len(written) > 20
+    assert written - seen.names == set()
+
+
+def test_the_marked_tests_run_every_emitter(corpus: dict[str, list[KernelKey]]) -> None:
+    """Each function of ``codegen`` that writes source text: those named ``emit_...``."""
+    emitters = {}
+    for found in pkgutil.iter_modules(codegen.__path__):
+        module = importlib.import_module(f"{codegen.__name__}.{found.name}")
+        for name, function in vars(module).items():
+            ours = getattr(function, "__module__", "") == module.__name__
+            if ours and name.startswith("emit_") and not name.endswith("_key"):
+                emitters[getattr(function, "__code__", None)] = f"{found.name}.{name}"
+    assert len(emitters) > 6
+    called = set()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, argument: called.add(frame.f_code))
+    try:
+        for keys in corpus.values():
+            for key in keys:
+                source_of(key)
+    finally:
+        sys.setprofile(before)
+    assert {name for code, name in emitters.items() if code not in called} == set()
 
 
 # What the source looks like
