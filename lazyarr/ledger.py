@@ -8,8 +8,8 @@ nothing of lazyarr, so that every layer can report.
 from __future__ import annotations
 
 import contextlib
-import os
 import itertools
+import os
 import sys
 import time
 from collections.abc import Callable
