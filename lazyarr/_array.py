@@ -293,8 +293,8 @@ class Array:
         self,
         *,
         stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
+        max_version: Any = None,
+        dl_device: Any = None,
         copy: bool | None = None,
     ) -> Any:
         """Export the array as a DLPack capsule. Forces it and shares its storage unless copied."""

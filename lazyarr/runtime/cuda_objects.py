@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -161,9 +162,21 @@ class CudaFunction:
 
 
 class CudaModule:
-    """A loaded binary."""
+    """A loaded binary.
 
-    def __init__(self, drv: Any, driver: Driver, source: str, binary: bytes, raw: Any) -> None:
+    PyCUDA unloads it when the last reference to ``raw`` goes, and needs its context for that:
+    wherever the module dies, ``give_back`` gets ``raw``, and drops it where the context is current.
+    """
+
+    def __init__(
+        self,
+        drv: Any,
+        driver: Driver,
+        source: str,
+        binary: bytes,
+        raw: Any,
+        give_back: Callable[[Any], None],
+    ) -> None:
         self.drv = drv
         self.driver = driver
         self.names = kernel_names(source)
@@ -174,6 +187,7 @@ class CudaModule:
         self._raw = raw
         self._functions: dict[str, CudaFunction] = {}
         self._handle = 0
+        self._last = Last(give_back, raw)
 
     def function(self, name: str) -> CudaFunction:
         """Return the kernel, or raise ``KeyError`` whose text lists the names that exist."""

@@ -494,9 +494,12 @@ class CudaBackend:
         released = self.released
         while released:
             try:
-                memory = released.popleft()
+                item = released.popleft()
             except IndexError:  # another thread drains too
                 return
+            if not isinstance(item, CudaMemory):  # a module, which goes here
+                continue
+            memory = item
             last = memory.used_on
             if last == _FREE:  # released twice
                 continue
@@ -769,7 +772,7 @@ class CudaBackend:
             if is_kernel_failure(error):
                 raise self._failure(error, "loading a module") from error
             raise CompileError(f"the driver cannot load the binary: {error}") from error
-        return CudaModule(_drv, self.driver, source, binary, raw)
+        return CudaModule(_drv, self.driver, source, binary, raw, self.released.append)
 
     def launch(
         self,

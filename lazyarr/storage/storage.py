@@ -90,6 +90,10 @@ class Uses:
 uses: Final = Uses()
 
 
+# Its own constant: at the end of the interpreter, imported names are gone before finalizers run.
+_UNKNOWN: Final[int] = ANY_STREAM
+
+
 class Storage:
     """Bytes with a location. ``backend`` is None for the ``cpu`` device: host memory only."""
 
@@ -149,11 +153,11 @@ class Storage:
         memory = self.memory
         backend = self.backend
         if memory is not None and backend is not None:
-            memory.used_on = ANY_STREAM if self.foreign else self.stream
+            memory.used_on = _UNKNOWN if self.foreign else self.stream
             count = sys.getrefcount(self)
             if count > _deaths.alone and _deaths.is_referenced(count):
                 if backend.many_streams:
-                    memory.used_on = ANY_STREAM
+                    memory.used_on = _UNKNOWN
                 self.keeper = self.keeper, Last(backend.release, memory)
             else:
                 backend.release(memory)

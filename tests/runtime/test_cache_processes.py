@@ -27,7 +27,7 @@ ready, start = os.pipe()
 def work():
     os.close(start)
     os.read(ready, 1)  # all at once, when the parent closes its end
-    return compute() == (1900.0, 4950.0) and xp.stats().compiles > 0
+    return compute() == (1900.0, 4950.0)
 children = [forked(work) for _ in range(COUNT)]
 os.close(start)
 print([exit_code(child) for child in children])

@@ -218,7 +218,7 @@ calls = [
     lambda: xp.evaluate(xp.asarray(np.ones(5)) + 1),
     lambda: good(x, block=(1,)), lambda: np.asarray(m @ m), lambda: xp.linalg.inv(m),
     lambda: np.asarray(xp.fft.fft(y)), lambda: xp.nonzero(y), lambda: y.get(),
-    lambda: y.__setitem__(0, 5.0) or np.asarray(y), lambda: xp.empty(1 << 22),
+    lambda: y.__setitem__(0, 5.0) or np.asarray(y), lambda: xp.evaluate(xp.empty(1 << 22) + 1),
     lambda: xp.SourceModule("__global__ void h() {{ }}"), lambda: y.__dlpack__(),
     lambda: np.asarray(xp.sort(y)), lambda: y.to_device("cpu"),
 ]
