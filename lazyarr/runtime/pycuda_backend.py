@@ -408,11 +408,9 @@ class CudaBackend:
         try:
             handle = stream.allocate(size)
         except self._error as error:
-            try:
-                handle = self._allocate_again(stream, size, error)
-            except BaseException:
-                self._used -= nbytes
-                raise
+            self._used -= nbytes  # what the error's text says is in use
+            handle = self._allocate_again(stream, size, error)
+            self._used += nbytes
         if self.budget.limit is not None and self._pooled() > self.budget.limit:
             self._free_idle()
         return CudaMemory(int(handle), nbytes, size, handle, stream)

@@ -105,6 +105,7 @@ def test_what_was_used_last_stays(limited: Any, by: str) -> None:
             xp.evaluate(xp.zeros(1) + 1)
         else:
             xp.evaluate(arrays[k] + 1)
+    xp.synchronize()
     gone = []
     for _ in range(5):
         xp.set_memory_limit(xp.memory_info().used - SIZE // 2)
@@ -531,7 +532,9 @@ def test_a_device_that_is_really_full() -> None:
         backend = runtime(xp.zeros(1).device).backend
         with backend.batch():
             backend.free_cached()
-            taken = backend.allocate(backend.memory_info().free - (1 << 30))
+            taken = []
+            while backend.memory_info().free > 3 << 29:
+                taken.append(backend.allocate(1 << 28))
         try:
             xp.stats(reset=True)
             arrays = [xp.full(1 << 25, float(k)) * 1 for k in range(6)]  # 1.5 GiB
@@ -545,7 +548,8 @@ def test_a_device_that_is_really_full() -> None:
                 xp.evaluate(xp.zeros(1 << 28) + 1)
             assert float(xp.max(arrays[5])) == 5.0
         finally:
-            backend.release(taken)
+            for memory in taken:
+                backend.release(memory)
 
 
 # Programs.

@@ -274,8 +274,9 @@ def test_the_exit_after_an_exception_prints_only_that(tmp_path: Any) -> None:
     done = lost(tmp_path, "illegal address", end="np.asarray(y)")
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback (most recent call last):")
-    last = done.stderr.rstrip().splitlines()[-1]
+    *_, last, note = done.stderr.rstrip().splitlines()
     assert last.startswith("lazyarr.runtime.base.DeviceLostError: "), done.stderr
+    assert note.startswith("The operation was made at"), done.stderr
 
 
 @pytest.mark.cuda
