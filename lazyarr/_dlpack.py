@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .runtime.finalizers import Last
+from .runtime.locks import Rank, make_lock
 
 CPU = 1
 CUDA = 2
@@ -160,7 +160,7 @@ class Imported(NamedTuple):
     copied: bool = False
 
 
-_taking = threading.RLock()  # a finalizer's deleter may take another capsule
+_taking = make_lock(Rank.CAPSULE)  # a finalizer's deleter may take another capsule
 
 
 def take(capsule: Any) -> Imported:

@@ -418,7 +418,7 @@ def import_foreign(obj: Any, *, device: Any = None, copy: bool | None = None) ->
         return found
     if target is found._device:
         copied = _plain_bools(taken) if taken.dtype == bool_ else _forced_copy(found)
-        _let_producer_wait(target, stream)
+        _order_streams(target, stream, producer_waits=True)
         return copied
     if device is None:
         return array_from_numpy(found._read("asarray", explicit=True), target)
@@ -506,7 +506,7 @@ def _from_interface(interface: Any, obj: Any, device: Any) -> Imported:
     place = _layout(found)
     if place.nbytes:
         chosen = _gpu_of(chosen, place.address)
-    _wait_for_producer(chosen, interface.get("stream"))
+    _order_streams(chosen, interface.get("stream"))
     return found._replace(device=(dl.CUDA, chosen.ordinal))
 
 
@@ -564,26 +564,20 @@ def _native_dtype(typestr: Any) -> DType:
     return dtype
 
 
-def _wait_for_producer(device: Device, stream: Any) -> None:
-    """Order our stream after the producer's, so that we read what it wrote."""
+def _order_streams(device: Device, stream: Any, *, producer_waits: bool = False) -> None:
+    """Order our stream after the producer's, so that we read what it wrote.
+
+    ``producer_waits``: the other way round, so that it does not write what we still read.
+    """
     handle = _producer_stream(stream)
     if handle is None:
         return
     backend: Any = evaluate.runtime(device).backend
-    if handle != backend.stream_handle:
+    ours = backend.stream_handle
+    if handle != ours:
+        later, earlier = (handle, ours) if producer_waits else (ours, handle)
         with backend.batch():
-            _wait(backend, backend.stream_handle, handle)
-
-
-def _let_producer_wait(device: Device, stream: Any) -> None:
-    """Order the producer's stream after ours, so that it does not write what we still read."""
-    handle = _producer_stream(stream)
-    if handle is None:
-        return
-    backend: Any = evaluate.runtime(device).backend
-    if handle != backend.stream_handle:
-        with backend.batch():
-            _wait(backend, handle, backend.stream_handle)
+            _wait(backend, later, earlier)
 
 
 def _producer_stream(stream: Any) -> int | None:

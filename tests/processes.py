@@ -13,7 +13,7 @@ import lazyarr as xp
 
 ROOT = Path(xp.__file__).parents[1]
 # CPython 3.12 warns of every fork beside threads, those of NumPy's libraries included.
-FORK_WARNING = "ignore::DeprecationWarning"
+FORK_WARNING = "ignore:This process (pid:DeprecationWarning"
 
 
 def python(

@@ -143,7 +143,7 @@ try: float(x[0])
 except RuntimeError as e: sys.kept = e, x, p
 """
 FORK = """
-warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns: CUDA has threads
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)  # 3.12: CUDA has threads
 c = os.fork()
 if not c: sys.exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) == 7

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._dtypes import DType
+from ..ledger import sinks
 from ..storage import guard, transfer
 from ..storage.storage import DEVICE, Storage
 from . import evaluate, share
@@ -64,9 +65,12 @@ def read_own(value: Value, dtype: DType, view: View, cause: str) -> npt.NDArray[
 
 
 def _wait_aside(storage: Storage) -> None:
-    """Let other threads launch while a download would wait for the device, holding the lock."""
+    """Let other threads launch while a download would wait for the device, holding the lock.
+
+    Not while events are recorded: the wait belongs to the copy's time.
+    """
     backend = storage.backend
-    if backend is None or not backend.many_threads or storage.location is not DEVICE:
+    if backend is None or not backend.many_threads or storage.location is not DEVICE or sinks:
         return
     if storage.shared or not storage.mirrored:
         with backend.batch():

@@ -32,6 +32,7 @@ class Rank(IntEnum):
     COMPILE = 5  # the modules of a simulated device
     LAUNCH = 6  # the one launch of all simulated devices
     POOL = 7  # the memory of a simulated device
+    CAPSULE = 8  # taking a DLPack capsule
 
 
 _locks: list[tuple[Rank, weakref.ref[Any]]] = []

@@ -27,7 +27,7 @@ ready, start = os.pipe()
 def work():
     os.close(start)
     os.read(ready, 1)  # all at once, when the parent closes its end
-    return compute() == (1900.0, 4950.0)
+    return compute() == (1900.0, 4950.0) and (xp.stats().compiles > 0 or not ALL_COMPILE)
 children = [forked(work) for _ in range(COUNT)]
 os.close(start)
 print([exit_code(child) for child in children])
@@ -46,7 +46,10 @@ def environment(device: str, directory: Path) -> dict[str, str]:
 def test_sixteen_processes_that_start_cold_together(kernel_device: str, tmp_path: Path) -> None:
     count = 16
     env = environment(kernel_device, tmp_path / "c")
+    # The driver makes contexts one after another: a late process may find what others compiled.
+    all_compile = kernel_device == "sim"
     program = TOGETHER.replace("COUNT", str(count)).replace("ROOT", repr(str(Path.cwd())))
+    program = program.replace("ALL_COMPILE", str(all_compile))
     assert silent(program, **env) == f"{[0] * count}\n"
     left = {f.name for f in (tmp_path / "c").iterdir()}
     assert left == {f.name for f in entries(tmp_path / "c")}  # no temporary file

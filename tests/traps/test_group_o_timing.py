@@ -31,6 +31,7 @@ def test_142_a_download_is_not_blamed_for_the_kernel_before_it() -> None:
         (launch,) = [e for e in t.events if e.kind == "kernel"]
         (copy,) = [e for e in t.events if e.kind == "copy"]
         assert launch.gpu_seconds > 0.05
+        assert copy.seconds > 0.03  # waiting for the kernel and copying
         assert copy.gpu_seconds < 0.01  # copying
 
 
